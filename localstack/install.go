@@ -36,7 +36,7 @@ var (
 	cloudTools     = tools{"localstack", "LocalStack from PyPI and DynamoDB Local from Maven Central (290 MB)", []string{"localstack"}, "bin/python"}
 	checkTools     = tools{"checks", "cfn-lint and Schemathesis from PyPI (240 MB, for tests)", []string{"pip", "11"}, "bin/python"}
 	clientTools    = tools{"clients", "openapi-python-client from PyPI (for tests)", []string{"pip", "11"}, "bin/python"}
-	generatorTools = tools{"generators", "OpenAPI Generator from Maven Central and openapi-typescript from npm (80 MB, for tests)", []string{"generators"}, "node_modules/.bin/openapi-generator-cli"}
+	generatorTools = tools{"generators", "OpenAPI Generator and Kotlin from Maven Central, openapi-typescript from npm (150 MB, for tests)", []string{"generators"}, "node_modules/.bin/openapi-generator-cli"}
 	publishTools   = tools{"publish", "twine from PyPI (to publish)", []string{"pip", "11"}, "bin/python"}
 	lintTools      = tools{"lint", "Redocly and Spectral from npm (80 MB, for tests)", []string{"npm"}, "node_modules/.bin/redocly"}
 	browserTools   = tools{"browser", "Chromium from npm (66 MB, for tests)", []string{"browser"}, "chromium"}

@@ -62,6 +62,7 @@ generators)
 	check_maven 'OpenAPI Generator'
 	npm_ci
 	maven_install java
+	maven_install kotlin
 	mv java/openapi-generator-cli-*.jar openapi-generator-cli.jar # apart from the clients' libraries, which it has in other versions
 	cat >node_modules/.bin/openapi-generator-cli <<-'END'
 		#!/bin/sh

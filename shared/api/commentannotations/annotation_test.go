@@ -2,7 +2,10 @@ package commentannotations
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -64,3 +67,32 @@ func TestEncodeThreadFits(t *testing.T) {
 }
 
 func js(s string) collab.JSON { return collab.JSON(s) }
+
+// TestShownReactions checks that a response lists the first 50 users of an emoji, with the person
+// that reads, counts all of them, and omits an emoji without users.
+func TestShownReactions(t *testing.T) {
+	users := make([]string, 51)
+	for i := range users {
+		users[i] = fmt.Sprint("user", i)
+	}
+	reactors := func(ids ...string) []Reactor { return collab.Map(ids, func(id string) Reactor { return Reactor{id} }) }
+	for name, test := range map[string]struct {
+		users  []string
+		person string
+		want   []Reaction
+	}{
+		"one":             {users[:1], "", []Reaction{{"👍", 1, reactors(users[0])}}},
+		"50":              {users[:50], "user49", []Reaction{{"👍", 50, reactors(users[:50]...)}}},
+		"51":              {users, "", []Reaction{{"👍", 51, reactors(users[:50]...)}}},
+		"51, last reads":  {users, "user50", []Reaction{{"👍", 51, append(reactors("user50"), reactors(users[:49]...)...)}}},
+		"51, other reads": {users, "other", []Reaction{{"👍", 51, reactors(users[:50]...)}}},
+		"erased":          {nil, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := reader{person: test.person}.reactions(collab.Reactions{{Emoji: "👍", Users: test.users}})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -210,6 +210,60 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestPersonLimits checks the greatest contexts, suggestions and reasons for a rejection that a
+// person can send, in each operation.
+func TestPersonLimits(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, collab.Settings{})
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations": [
+		{"annotationId": "a", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]},
+		{"annotationId": "s", "type": "suggestion", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]}]`))
+	text := func(bytes int) string {
+		return `"` + strings.Repeat("é", bytes/2) + strings.Repeat("x", bytes%2) + `"`
+	}
+	object := func(bytes int) string { return `{"k":` + text(bytes-8) + `}` }
+	const context, ofContext, thread = 8 << 10, "must be at most 8192 bytes of JSON, not 8193", `"commentData": [{"commentText": "x"}], `
+	for _, test := range []struct {
+		path, before, after string // the value
+		value               func(bytes int) string
+		most                int
+		field, rule         string
+	}{
+		{"add", `"commentAnnotations": [{` + thread + `"context": `, `}]`, object, context, "commentAnnotations[0].context", ofContext},
+		{"add", `"commentAnnotations": [{"commentData": [{"commentText": "x", "context": `, `}]}]`, object, context, "commentAnnotations[0].commentData[0].context", ofContext},
+		{"update", `"annotationIds": ["a"], "updatedData": {"context": `, `}`, object, context, "updatedData.context", ofContext},
+		{"comments/add", `"annotationId": "a", "commentData": [{"commentText": "x", "context": `, `}]`, object, context, "commentData[0].context", ofContext},
+		{"comments/update", `"annotationId": "a", "commentIds": [1], "updatedData": {"context": `, `}`, object, context, "updatedData.context", ofContext},
+		{
+			"add", `"commentAnnotations": [{` + thread + `"targetElement": {"targetText": `, `}}]`, text, 4_096,
+			"commentAnnotations[0].targetElement.targetText", "must be at most 4096 bytes, not 4097",
+		},
+		{
+			"add", `"commentAnnotations": [{` + thread + `"suggestion": `, `}]`, object, 16 << 10,
+			"commentAnnotations[0].suggestion", "must be at most 16384 bytes of JSON, not 16385",
+		},
+		{
+			"add", `"commentAnnotations": [{` + thread + `"context": ` + object(8000) + `, "suggestion": `, `}]`, object, 16<<10 - 8000,
+			"commentAnnotations[0]", "must be at most 16384 bytes without its comments, not 16385",
+		},
+		{
+			"update", `"annotationIds": ["s"], "updatedData": {"suggestion": {"status": "rejected", "rejectReason": `, `}}`, text, 2_000,
+			"updatedData.suggestion.rejectReason", "must be a text of at most 2000 bytes",
+		},
+	} {
+		t.Run(test.path+" "+test.field, func(t *testing.T) {
+			send := func(bytes int) answer {
+				return post(t, f.person("ann"), "/v2/commentannotations/"+test.path, test.before+test.value(bytes)+test.after)
+			}
+			over := send(test.most + 1)
+			if want := "data." + test.field + " " + test.rule; over.Error.Status != collab.InvalidArgument || over.Error.Message != want {
+				t.Errorf("got %d %s %s, want %s", over.code, over.Error.Status, over.Error.Message, want)
+			}
+			succeed(t, send(test.most))
+		})
+	}
+}
+
 // TestTooLarge checks the errors for oversized comments and annotations, which have the item and
 // the limit.
 func TestTooLarge(t *testing.T) {

@@ -43,12 +43,8 @@ func ForClients(document []byte) ([]byte, error) {
 		}
 		properties, _ := schema["properties"].(map[string]any)
 		delete(properties, groupField)
-		for key, property := range properties {
-			property := property.(map[string]any)
-			if list, ok := property["anyOf"].([]any); ok && (key == "data" || key == "details") {
-				properties[key] = list[0]
-			}
-			if property["const"] == true {
+		for _, property := range properties {
+			if property := property.(map[string]any); property["const"] == true {
 				delete(property, "const")
 			}
 		}
@@ -62,11 +58,19 @@ func ForClients(document []byte) ([]byte, error) {
 // regular expression, and PHP compares its bytes with those of letters.
 var ascii = strings.NewReplacer(`\x7f-\x9f`, `\x7f`)
 
-// simplify removes parts of a schema that client generators misread: members next to a $ref, a
-// default, which makes a field required in TypeScript, and characters of a pattern beyond ASCII.
+// simplify removes parts of a schema that client generators misread: forms of a value after the
+// first, unless it is null, members next to a $ref, a default, which makes a field required in
+// TypeScript, and characters of a pattern beyond ASCII.
 func simplify(value any) {
 	switch value := value.(type) {
 	case map[string]any:
+		if forms, ok := value["anyOf"].([]any); ok {
+			last := forms[len(forms)-1].(map[string]any)
+			if value["anyOf"] = []any{forms[0], last}; last["type"] != "null" {
+				delete(value, "anyOf")
+				maps.Copy(value, forms[0].(map[string]any))
+			}
+		}
 		if _, ok := value["$ref"].(string); ok {
 			maps.DeleteFunc(value, func(key string, _ any) bool { return key != "$ref" })
 		}

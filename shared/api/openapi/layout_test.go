@@ -34,7 +34,7 @@ func TestForClients(t *testing.T) {
 		"info": {"summary": "Threads", "description": "A long introduction"}, "servers": [{"url": "http://host"}],
 		"paths": {"/v2/auth/permissions/get": {"post": {"responses": {"404": {"$ref": "NotFound"}}}}},
 		"components": {"schemas": {
-		"Data": {"anyOf": [1]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},
+		"Data": {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},
 		"Error": {"properties": {"details": {"anyOf": [{"type": "array"}, {"type": "object"}]}}},
 		"Id": {"type": "string", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$"},
 		"Request": {"properties": {"default": {"$ref": "Id", "description": "d"}, "ids": {"type": "array", "items": {"$ref": "Id", "examples": [1]}},
@@ -52,7 +52,7 @@ func TestForClients(t *testing.T) {
 	must.Do(t, json.Unmarshal(got, &d))
 	var schemas bytes.Buffer
 	must.Do(t, json.Compact(&schemas, d.Components.Schemas))
-	const want = `{"Data":{"anyOf":[1]},"Error":{"properties":{"details":{"type":"array"}}},` +
+	const want = `{"Data":{"anyOf":[{"type":"string"},{"type":"null"}]},"Error":{"properties":{"details":{"type":"array"}}},` +
 		`"Event":{"properties":{"truncated":{"type":"boolean"}}},"Id":{"type":"string","pattern":"^[^\\x00-\\x1f\\x7f]+$"},` +
 		`"Request":{"properties":{"default":{"$ref":"Id"},"flag":{"type":["boolean","null"]},"ids":{"items":{"$ref":"Id"},"type":"array"}}},` +
 		`"List":{"type":"array","items":{"$ref":"#/components/schemas/NullableId"}},` +

@@ -1,8 +1,9 @@
-// The program adds a thread, reads it, and makes a mistake.
+// The program adds a thread, reads threads and notifications, and makes a mistake.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"log"
 	"net/http"
 	"os"
@@ -11,38 +12,48 @@ import (
 )
 
 func main() {
-	log.SetFlags(0)
-	log.SetOutput(os.Stdout)
 	client, err := api.NewClientWithResponses(os.Args[1], api.WithRequestEditorFn(authenticate))
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	ctx, document := context.Background(), "Übersicht Go"
-	thread := api.NewAnnotation{CommentData: &[]api.AnnotationComment{{
-		CommentText: new("Is this final?"), From: api.UserInput{UserId: "ann", Name: new("Ann")},
-	}}}
-	added, err := client.CommentAnnotationsAddWithResponse(ctx, nil, api.CommentAnnotationsAddBody{Data: api.CommentAnnotationsAddRequest{
-		OrganizationId: "acme", DocumentId: document, CreateDocument: new(true), CommentAnnotations: []api.NewAnnotation{thread},
+	thread := api.NewAnnotation{
+		AnnotationId: new("typed"), CreatedAt: new(int64(1700000000123)), LastUpdated: new(int64(1700000001456)),
+		Status: &api.Status{Id: "MINE", Name: new("Mine"), Type: new(api.StatusType("ongoing")), IconUrl: new("https://acme.example/icon")},
+		CommentData: &[]api.AnnotationComment{{
+			CommentId: new(int64(9007199254740991)), CreatedAt: new(int64(1700000000789)),
+			CommentText: new("Is this final?"), From: api.UserInput{UserId: "ann", Name: new("Ann")},
+		}},
+	}
+	_, err = client.CommentAnnotationsAddWithResponse(ctx, nil, api.CommentAnnotationsAddBody{Data: api.CommentAnnotationsAddRequest{
+		OrganizationId: "acme", DocumentId: document, CommentAnnotations: []api.NewAnnotation{thread},
 	}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, item := range added.JSON200.Result.Data {
-		log.Println(item.Success)
-	}
+	check(err)
+
 	request := api.CommentAnnotationsGetRequest{OrganizationId: "acme", DocumentId: &document}
-	got, err := client.CommentAnnotationsGetWithResponse(ctx, api.CommentAnnotationsGetBody{Data: request})
-	if err != nil {
-		log.Fatal(err)
+	threads, err := client.CommentAnnotationsGetWithResponse(ctx, api.CommentAnnotationsGetBody{Data: request})
+	check(err)
+	for _, item := range threads.JSON200.Result.Data {
+		show(item)
 	}
-	first := got.JSON200.Result.Data[0]
-	log.Println(*first.Comments[0].CommentText, *first.From.Name, first.Status.Id)
+	inbox := api.NotificationsGetRequest{OrganizationId: "acme", DocumentId: &document, UserId: new("bob")}
+	notifications, err := client.NotificationsGetWithResponse(ctx, api.NotificationsGetBody{Data: inbox})
+	check(err)
+	for _, item := range notifications.JSON200.Result.Data {
+		show(item)
+	}
 	request.PageToken = new("unknown")
 	refused, err := client.CommentAnnotationsGetWithResponse(ctx, api.CommentAnnotationsGetBody{Data: request})
+	check(err)
+	show(refused.JSON400.Error)
+}
+
+func show(value any) {
+	check(json.NewEncoder(os.Stdout).Encode(value))
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Println(refused.JSON400.Error.Status, (*refused.JSON400.Error.Details)[0].Field)
 }
 
 func authenticate(_ context.Context, r *http.Request) error {

@@ -1,10 +1,11 @@
-import java.util.List;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
+import org.openapitools.client.JSON;
 import org.openapitools.client.api.CommentannotationsApi;
+import org.openapitools.client.api.NotificationsApi;
 import org.openapitools.client.model.*;
 
-/** Adds a thread, reads it, and makes a mistake. */
+/** Adds a thread, reads threads and notifications, and makes a mistake. */
 class Main {
     public static void main(String[] args) throws Exception {
         ApiClient client = new ApiClient().setBasePath(args[0])
@@ -12,25 +13,28 @@ class Main {
         CommentannotationsApi threads = new CommentannotationsApi(client);
         String document = "Übersicht Java";
 
-        NewAnnotation thread = new NewAnnotation().addCommentDataItem(
-            new AnnotationComment().commentText("Is this final?").from(new UserInput().userId("ann").name("Ann")));
-        CommentAnnotationsAddBody add = new CommentAnnotationsAddBody().data(new CommentAnnotationsAddRequest()
-            .organizationId("acme").documentId(document).createDocument(true).addCommentAnnotationsItem(thread));
-        for (CommentAnnotationsAddItem item : threads.commentAnnotationsAdd(add, null).getResult().getData().values())
-            System.out.println(item.getSuccess());
+        NewAnnotation thread = new NewAnnotation().annotationId("typed").createdAt(1700000000123L).lastUpdated(1700000001456L)
+            .status(new Status().id("MINE").name("Mine").type(StatusType.ONGOING).iconUrl("https://acme.example/icon"))
+            .addCommentDataItem(new AnnotationComment().commentId(9007199254740991L).createdAt(1700000000789L)
+                .commentText("Is this final?").from(new UserInput().userId("ann").name("Ann")));
+        threads.commentAnnotationsAdd(new CommentAnnotationsAddBody().data(new CommentAnnotationsAddRequest()
+            .organizationId("acme").documentId(document).addCommentAnnotationsItem(thread)), null);
 
         // The server refuses empty lists: those that are not set are not sent.
         CommentAnnotationsGetRequest request = new CommentAnnotationsGetRequest().organizationId("acme").documentId(document);
         CommentAnnotationsGetBody get = new CommentAnnotationsGetBody().data(request);
-        NullableAnnotation first = threads.commentAnnotationsGet(get).getResult().getData().get(0);
-        System.out.println(first.getComments().get(0).getCommentText() + " " + first.getFrom().getName() + " " + first.getStatus().getId());
-
+        threads.commentAnnotationsGet(get).getResult().getData().forEach(Main::show);
+        NotificationsGetRequest inbox = new NotificationsGetRequest().organizationId("acme").documentId(document).userId("bob");
+        new NotificationsApi(client).notificationsGet(new NotificationsGetBody().data(inbox)).getResult().getData().forEach(Main::show);
         request.setPageToken("unknown");
         try {
             threads.commentAnnotationsGet(get);
         } catch (ApiException e) {
-            org.openapitools.client.model.Error error = ErrorResponse.fromJson(e.getResponseBody()).getError();
-            System.out.println(error.getStatus() + " " + error.getDetails().get(0).getField());
+            show(ErrorResponse.fromJson(e.getResponseBody()).getError());
         }
+    }
+
+    private static void show(Object value) {
+        System.out.println(JSON.getGson().toJson(value));
     }
 }
