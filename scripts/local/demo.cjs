@@ -706,29 +706,29 @@ async function failing(browser) {
 async function readded(browser) {
   const documents = (operation, data) => look.call(`/v2/organizations/documents/${operation}`, {organizationId: 'demo', ...data});
   const pages = await Promise.all(['ann', 'bob'].map(async (person) => open(await contextOf(browser), `/demo?as=${person}`)));
-  const asked = new Map(pages.map((page) => [page, []]));
+  const requests = new Map(pages.map((page) => [page, []]));
   for (const page of pages) {
     await want('a thread', page.locator('collab-thread').first());
     page.expected = true; // the document is missing
     page.on('request', (r) => {
       const {documentId} = r.postDataJSON()?.data ?? r.postDataJSON() ?? {};
-      if (documentId) asked.get(page).push(new URL(r.url()).pathname);
+      if (documentId) requests.get(page).push(new URL(r.url()).pathname);
     });
   }
   await documents('delete', {documentIds: ['launch-plan']});
   for (const page of pages) {
     await want('that the document is not available', page.locator('collab-threads').getByText('This document is not available.'));
     if (await page.locator('collab-thread').count()) problems.add('a deleted document is seen');
-    const tokens = asked.get(page).filter((path) => path.endsWith('token')).length;
+    const tokens = requests.get(page).filter((path) => path.endsWith('token')).length;
     if (tokens !== 1) problems.add(`a page asks for ${tokens} tokens for a deleted document`);
-    asked.get(page).length = 0;
+    requests.get(page).length = 0;
     await page.evaluate(() => dispatchEvent(new Event('online')));
   }
   // after some seconds
   await until(async () => (await documents('add', {documents: [{documentId: 'launch-plan'}]}).catch(() => ({})))['launch-plan']?.success);
   await call('/v2/commentannotations/add', {commentAnnotations: [{commentData: [{commentText: 'After all', from: {userId: 'cleo', name: 'Cleo Clark'}}]}]});
   for (const page of pages) {
-    if (asked.get(page).length) problems.add(`a page asks further about a deleted document: ${asked.get(page)}`);
+    if (requests.get(page).length) problems.add(`a page asks further about a deleted document: ${requests.get(page)}`);
     await page.reload();
     await want('what was added after the document', page.locator('collab-thread').getByText('After all'));
     page.expected = false;
