@@ -701,26 +701,35 @@ async function failing(browser) {
   await context.close();
 }
 
-// Two pages stay open while their document is deleted and added again: they show nothing, then the
-// new threads.
+// Two pages stay open while their document is deleted and added again. They say that it is not
+// available and ask no more, until they are loaded again.
 async function readded(browser) {
   const documents = (operation, data) => look.call(`/v2/organizations/documents/${operation}`, {organizationId: 'demo', ...data});
   const pages = await Promise.all(['ann', 'bob'].map(async (person) => open(await contextOf(browser), `/demo?as=${person}`)));
-  const missed = new Set();
+  const requests = new Map(pages.map((page) => [page, []]));
   for (const page of pages) {
     await want('a thread', page.locator('collab-thread').first());
     page.expected = true; // the document is missing
-    page.on('response', (r) => r.status() === 404 && missed.add(page));
+    page.on('request', (r) => {
+      const {documentId} = r.postDataJSON()?.data ?? r.postDataJSON() ?? {};
+      if (documentId) requests.get(page).push(new URL(r.url()).pathname);
+    });
   }
   await documents('delete', {documentIds: ['launch-plan']});
-  await until(() => missed.size === 2);
   for (const page of pages) {
-    await page.locator('collab-thread').first().waitFor({state: 'detached'}).catch(() => problems.add('a deleted document is seen'));
+    await want('that the document is not available', page.locator('collab-threads').getByText('This document is not available.'));
+    if (await page.locator('collab-thread').count()) problems.add('a deleted document is seen');
+    const tokens = requests.get(page).filter((path) => path.endsWith('token')).length;
+    if (tokens !== 1) problems.add(`a page asks for ${tokens} tokens for a deleted document`);
+    requests.get(page).length = 0;
+    await page.evaluate(() => dispatchEvent(new Event('online')));
   }
   // after some seconds
   await until(async () => (await documents('add', {documents: [{documentId: 'launch-plan'}]}).catch(() => ({})))['launch-plan']?.success);
   await call('/v2/commentannotations/add', {commentAnnotations: [{commentData: [{commentText: 'After all', from: {userId: 'cleo', name: 'Cleo Clark'}}]}]});
   for (const page of pages) {
+    if (requests.get(page).length) problems.add(`a page asks further about a deleted document: ${requests.get(page)}`);
+    await page.reload();
     await want('what was added after the document', page.locator('collab-thread').getByText('After all'));
     page.expected = false;
     await page.context().close();

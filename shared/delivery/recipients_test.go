@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -164,6 +165,39 @@ func TestFollowersOfBusyThread(t *testing.T) {
 	wants("reader", true)
 	a.level("follower", "thread", collab.LevelAll)
 	wants("follower", true)
+}
+
+// TestManyFollowers checks that an event reaches as many followers of a thread and of its document
+// as each can have.
+func TestManyFollowers(t *testing.T) {
+	t.Parallel()
+	a, _ := newAccount(t)
+	a.record("thread", collab.CommentAdded, quiet, a.by("author"))
+	users := func(kind string, n int) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf("%s%04d", kind, i))
+		}
+		return list
+	}
+	want := users("document", collab.MaxFollowers)
+	for part := range slices.Chunk(want, 100) {
+		a.did(a.db.Threads.Follow(t.Context(), a.request(), a.doc, part, collab.LevelAll))
+	}
+	ofThread := users("thread", collab.MaxFollows)
+	for part := range slices.Chunk(ofThread, 100) {
+		a.must(errors.Join(a.db.Threads.SetLevel(t.Context(), a.request(), a.doc, []string{"thread"}, part, collab.LevelAll)...))
+	}
+	want = append(append([]string{"author"}, want...), ofThread...)
+	p := a.start(func(o *delivery.Options) { o.PageSize = len(want) + 1 })
+	page, err := p.Explain(t.Context(), ref(a.comment("thread")), "", "", len(want)+1)
+	a.must(err)
+	var got []string
+	for _, p := range page.People {
+		got = append(got, p.UserID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("recipients (-want +got)", diff)
+	}
 }
 
 // TestOwnBroadcast checks that a notification to everyone does not reach its sender, in either way

@@ -144,6 +144,43 @@ func testEmail(t *testing.T, s *Store) {
 	}
 }
 
+// TestFinishedLate: a run that finishes late leaves the next notice to the same person alone, even if
+// it counts as many entries.
+func TestFinishedLate(t *testing.T) { storetest.OnEach(t, New, testFinishedLate) }
+
+func testFinishedLate(t *testing.T, s *Store) {
+	ctx := t.Context()
+	now := time.Now().Truncate(time.Minute)
+	s.Table = s.At(func() time.Time { return now })
+	bob := NoticeAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}, "bob"}, "email", "doc", "ann")
+	claim := func(position string) *ClaimedNotice {
+		t.Helper()
+		minute, err := s.AddToNotice(ctx, bob, position, now.UnixMilli(), true, false)
+		must.Do(t, err)
+		now = now.Add(2 * time.Minute)
+		c, err := s.ClaimNotice(ctx, bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
+		must.Do(t, err)
+		if c == nil {
+			t.Fatalf("the notice from %s is not claimed", position)
+		}
+		return c
+	}
+	late := claim("0001")
+	_, err := s.FinishNotice(ctx, late, 0, false)
+	must.Do(t, err)
+	next := claim("0002")
+	_, err = s.FinishNotice(ctx, late, now.UnixMilli(), false)
+	must.Do(t, err)
+	if it, err := s.Get(ctx, bob.key()); it == nil || err != nil {
+		t.Errorf("the next notice is %v, %v", it, err)
+	}
+	_, err = s.FinishNotice(ctx, next, 0, false)
+	must.Do(t, err)
+	if it, err := s.Get(ctx, bob.key()); it != nil || err != nil {
+		t.Errorf("the finished notice is %v, %v", it, err)
+	}
+}
+
 // TestManyDue: due notices are listed once, in pages. However late, they expire no sooner than
 // notices that are due now.
 func TestManyDue(t *testing.T) {

@@ -99,6 +99,11 @@ export class Access {
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
+  /** The page shows its document anew, so that it may get another token after NOT_FOUND again. */
+  begin(): void {
+    this.#renewed = false;
+  }
+
   /** Ends its token: a request that begins later fails, as the next person may be another. */
   end(): void {
     this.#ended = true;

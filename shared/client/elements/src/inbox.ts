@@ -117,6 +117,7 @@ export class InboxElement extends Connected {
   #attach(): void {
     this.#detach();
     this.#access = this.accessTo();
+    this.#access.begin();
     this.#poll.start();
   }
 

@@ -312,9 +312,9 @@ const REQUESTS = {
     return set;
   },
   async inbox(to: Access, {since, pageToken, locale}: {since?: number; pageToken?: string; locale?: string | undefined}) {
-    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(locale && {locale}), ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
-    const {count, more} = page?.unreadCount ?? {count: 0};
-    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user, locale};
+    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(locale && {locale}), ...(since && {createdAfter: since}), ...(pageToken && {pageToken})});
+    const {count, more} = page.unreadCount ?? {count: 0};
+    return {notifications: page.data as Notification[], nextPageToken: page.nextPageToken ?? '', unread: count, more: !!more, since: page.at - DELAY, user: to.user, locale};
   },
   /**
    * Marks notifications as read until a time, or one as clicked and others of its thread as read.

@@ -112,6 +112,7 @@ export class Store {
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     if (this.#watchers.size === 1) {
+      this.access.begin();
       this.#poll.start();
       this.#hear();
     }

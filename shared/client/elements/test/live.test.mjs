@@ -558,7 +558,14 @@ test('a page whose document goes away forgets it, and asks no more', async () =>
   const again = store.watch(() => {});
   await pass(0);
   assert.deepEqual([store.loaded, store.threads.length, store.failure], [true, 1, undefined]);
+  answers['commentannotations/get'] = () => ({error: 'NOT_FOUND'});
+  await pass(5 * MINUTE);
   again();
+  const tokens = asked('/token').length;
+  const last = store.watch(() => {});
+  await pass(3 * 60 * MINUTE);
+  assert.deepEqual([store.failure?.status, asked('/token').length], ['NOT_FOUND', tokens + 1], 'another token, once, for each time it is shown');
+  last();
 });
 
 const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
