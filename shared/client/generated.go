@@ -606,11 +606,9 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 //
 // For a back end, documents and users need not exist otherwise; a person sets preferences for
-// documents that the person can see. Preferences apply to later deliveries. An item fails with
-// RESOURCE_EXHAUSTED if the annotations are too large for one request of a person: send fewer. The
-// response has an item for each user, with a documentId if the request has a single one. The
-// request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if
-// it is disabled.
+// documents that the person can see. Preferences apply to later deliveries. The response has an
+// item for each user, with a documentId if the request has a single one. The request fails with
+// NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if it is disabled.
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
 ) (Keyed[NotificationsSetConfigItem], error) {
 	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))

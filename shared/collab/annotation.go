@@ -390,6 +390,7 @@ type NewComments struct {
 	Field    string    // path such as data.commentData, for errors
 	Comments []Comment // an id of 0 is generated; the others are distinct
 	Moved    bool      // see NewAnnotation
+	First    bool      // the annotation has no creator; set for a person
 	// Event returns the event to record, nil for none. It receives the head before, and the
 	// comments with their ids.
 	Event func(head *Annotation, comments []Comment) *Event

@@ -51,7 +51,7 @@ func (a *account) see(user string, threads ...string) {
 // level sets a user's level for a thread.
 func (a *account) level(user, thread string, level collab.Level) {
 	a.Helper()
-	a.must(errors.Join(a.db.Threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level)...))
+	a.must(errors.Join(a.db.Threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level, nil)...))
 }
 
 // frequency sets a user's schedule of emails.

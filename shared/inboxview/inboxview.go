@@ -56,6 +56,7 @@ type Entry struct {
 type Shown struct {
 	Entries []Entry
 	Hidden  map[string]string // why others are hidden, by position
+	Left    int               // entries at the end that do not fit on the page of the request
 	// Reader is the reader: each field from the document of the newest entry that has it.
 	Reader collab.Profile
 }
@@ -68,7 +69,8 @@ const (
 )
 
 // Show returns the notifications that the reader may see, in order, with current texts. It omits
-// deleted threads and comments. If it returns *access.NoAnswer, the result omits documents without
+// deleted threads and comments. Only for a request, it may return the first ones: see Shown.Left. If it
+// returns *access.NoAnswer, the result omits documents without
 // an answer.
 func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
 	shown := &Shown{Hidden: map[string]string{}}
@@ -119,6 +121,16 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	if len(list) < len(parts) {
+		n := 0
+		i := slices.IndexFunc(entries, func(e collab.InboxEntry) bool {
+			if e.AnnotationID != "" {
+				n++
+			}
+			return n > len(list)
+		})
+		entries, shown.Left = entries[:i], len(entries)-i
 	}
 	made := present(entries, list)
 	var err error

@@ -214,7 +214,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	}, tagged)
 	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
 	w.must(err)
-	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone)...))
+	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone, nil)...))
 	w.thread(doc, "deleted", func(th *collab.Thread) {
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
 	}, comment(1, person, words))

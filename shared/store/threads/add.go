@@ -22,23 +22,9 @@ import (
 func (s *Store) AddAnnotation(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
 ) error {
-	head := headItem(doc, &th.Annotation)
-	head[keys.AddedBy] = store.Text(req.Mark())
-	setTimeKey(head, doc, th.ID, th.Latest())
-	if err := store.CheckSize(head, add.Field); err != nil {
-		return err
-	}
-	look := store.NewItem(keys.AnnotationID(doc, th.ID))
-	writes := []store.Write{store.Create(head), store.Put(look)}
-	comments, err := newComments(req, doc, th.ID, th.Comments, req.Mark(), add.Field+"."+add.Comments)
+	writes, head, err := addition(req, doc, th, add)
 	if err != nil {
 		return err
-	}
-	if bytes(comments)+head.Size() > store.MaxWriteBytes {
-		return tooMuch(add.Field)
-	}
-	for _, c := range comments {
-		writes = append(writes, replaceComment(c))
 	}
 	refused, err := s.Outbox.Commit(ctx, req, writes, add.Event)
 	switch {
@@ -56,12 +42,45 @@ func (s *Store) AddAnnotation(
 	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
 }
 
+// addition returns the writes that add an annotation, and its head.
+func addition(req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) ([]store.Write, store.Item, error) {
+	head := headItem(doc, &th.Annotation)
+	head[keys.AddedBy] = store.Text(req.Mark())
+	setTimeKey(head, doc, th.ID, th.Latest())
+	if err := store.CheckSize(head, add.Field); err != nil {
+		return nil, nil, err
+	}
+	look := store.NewItem(keys.AnnotationID(doc, th.ID))
+	writes := []store.Write{store.Create(head), store.Put(look)}
+	comments, err := newComments(req, doc, th.ID, th.Comments, req.Mark(), add.Field+"."+add.Comments)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bytes(comments)+head.Size() > store.MaxWriteBytes {
+		return nil, nil, tooMuch(add.Field)
+	}
+	for _, c := range comments {
+		writes = append(writes, replaceComment(c))
+	}
+	return writes, head, nil
+}
+
 // AddAnnotations calls AddAnnotation concurrently for several annotations. The errors correspond to
 // list.
 func (s *Store) AddAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
 	errs := make([]error, len(list))
+	if collab.UsageOf(ctx).Limited() {
+		calls := make([][]store.Write, len(list))
+		for i := range list {
+			calls[i], _, _ = addition(req, doc, list[i], adds[i])
+			calls[i] = append(calls[i], s.Outbox.Record(adds[i].Event)...)
+		}
+		if err := s.Reserve(ctx, calls...); err != nil {
+			return slices.Repeat([]error{err}, len(list))
+		}
+	}
 	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, req, doc, list[i], adds[i]) })
 	return errs
 }
@@ -162,6 +181,14 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	latest := collab.Millis(0)
 	for i := range a.comments {
 		latest = max(latest, a.comments[i].Moved())
+	}
+	touch := []store.Write{store.Rewriting(headKey(a.doc, a.ann))}
+	calls := [][]store.Write{touch, collab.Map(a.items, store.Put)}
+	if a.add.First {
+		calls = append(calls, touch)
+	}
+	if err := a.s.Reserve(ctx, calls...); err != nil {
+		return nil, err
 	}
 	if before, err = a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0]); err != nil {
 		return nil, err

@@ -44,6 +44,23 @@ func (s *Store) Following(ctx context.Context, docs []collab.DocumentRef, user s
 	return levels, nil
 }
 
+// FollowAll is Follow for several documents. It reserves the writes of all before the first.
+func (s *Store) FollowAll(ctx context.Context, req *request.Request, docs []collab.DocumentRef, users []string, level collab.Level) error {
+	if collab.UsageOf(ctx).Limited() {
+		itemKeys := collab.Map(docs, keys.Followers)
+		if _, err := s.GetAll(ctx, itemKeys, false); err != nil {
+			return err
+		}
+		if err := s.Reserve(ctx, collab.Map(itemKeys, func(k keys.Key) []store.Write { return []store.Write{store.Rewriting(k)} })...); err != nil {
+			return err
+		}
+	}
+	return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
+		_, err := s.Follow(ctx, req, docs[i], users, level)
+		return err
+	})
+}
+
 // Follow sets the level of users for a document to LevelAll or LevelDefault, and returns their
 // previous levels. It returns RESOURCE_EXHAUSTED, and changes nothing, if more than
 // collab.MaxFollowers would follow the document.
