@@ -148,8 +148,8 @@ func (b *Bound) reserve(units, largest float64) (err error) {
 	return err
 }
 
-// BeginWrite uses reserved units for a call, and reserves missing ones. It never refuses small calls,
-// nor units that these took from others. See Reserve.
+// BeginWrite uses reserved units for a call, and reserves missing ones. It never refuses a few units,
+// nor those that small calls took from others. See Reserve.
 func (u *Usage) BeginWrite(units, largest float64) (err error) {
 	b := u.limited()
 	if b == nil {
@@ -159,10 +159,13 @@ func (u *Usage) BeginWrite(units, largest float64) (err error) {
 	defer b.mu.Unlock()
 	missing := max(0, units-b.unbegun)
 	free := min(missing, b.lent)
-	if units <= smallWrite {
+	switch {
+	case units <= smallWrite:
 		free = missing
 		b.lent += units - missing
-	} else {
+	case missing <= smallWrite: // more than expected
+		free = missing
+	default:
 		b.lent -= free
 	}
 	if free > 0 {

@@ -253,7 +253,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 		return
 	}
 	known.heard = now
-	known.paid = known.paid.later(paid)
+	known.paid = paid // lower after a credit
 	for k := range costs {
 		known.uncharged[k] -= costs[k]
 	}

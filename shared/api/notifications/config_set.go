@@ -155,13 +155,18 @@ With annotationIds and 'level', up to 30 users follow or mute up to 30 annotatio
 With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
 nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
 annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
-would have levels of more than 500 users.
+would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all if a
+person adds one.
 
 With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
 With 'all', a user is notified of every thread and comment that the user can see, by the channels
 with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The level of an annotation takes precedence: a user who muted an annotation is not notified
 of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
-and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers, or, if a person adds
+one, followers with ids of more than 64,000 bytes in all.
+
+If the annotations or documents are too large for one request of a person, the request fails with
+FAILED_PRECONDITION, and changes nothing: send fewer ids.
 
 For a back end, documents and users need not exist otherwise; a person sets preferences for documents
 that the person can see. Preferences apply to later deliveries. The response

@@ -66,7 +66,10 @@ func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
 	var conditions []expression.ConditionBuilder
 	for k, name := range paidFor() {
-		ms := (costs[k] + time.Millisecond - 1).Milliseconds()
+		ms := costs[k].Milliseconds()
+		if costs[k] > time.Duration(ms)*time.Millisecond {
+			ms++
+		}
 		if ms == 0 || ms < 0 && known[k] <= now { // nothing to take back
 			continue
 		}

@@ -182,12 +182,7 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	for i := range a.comments {
 		latest = max(latest, a.comments[i].Moved())
 	}
-	touch := []store.Write{store.Rewriting(headKey(a.doc, a.ann))}
-	calls := [][]store.Write{touch, collab.Map(a.items, store.Put)}
-	if a.add.First {
-		calls = append(calls, touch)
-	}
-	if err := a.s.Reserve(ctx, calls...); err != nil {
+	if err := a.reserve(ctx); err != nil {
 		return nil, err
 	}
 	if before, err = a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0]); err != nil {
@@ -203,6 +198,22 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 		}
 	}
 	return nil, store.ErrAborted(nameOf(a.ann))
+}
+
+// reserve reserves the writes of run.
+func (a *adding) reserve(ctx context.Context) error {
+	if !collab.UsageOf(ctx).Limited() {
+		return nil
+	}
+	touch := []store.Write{store.Rewriting(headKey(a.doc, a.ann))}
+	put := collab.Map(a.items, store.Put)
+	if a.add.Event != nil {
+		put = append(put, a.s.Outbox.Record(a.add.Event(&collab.Annotation{ID: a.ann}, a.comments))...)
+	}
+	if a.add.First {
+		return a.s.Reserve(ctx, touch, touch, put)
+	}
+	return a.s.Reserve(ctx, touch, put)
 }
 
 const tries = 20

@@ -150,7 +150,11 @@ func (u *commentUpdate) compute(
 		return nil, len(ids), nil, nil
 	}
 	if !u.touched.Swap(true) && u.c.At != 0 {
-		if err := u.s.Reserve(ctx, []store.Write{store.Rewriting(headKey(u.doc, u.ann))}, writes); err != nil {
+		put := writes
+		if u.c.Event != nil {
+			put = slices.Concat(put, u.s.Outbox.Record(u.c.Event(&collab.Annotation{ID: u.ann}, were, changed)))
+		}
+		if err := u.s.Reserve(ctx, []store.Write{store.Rewriting(headKey(u.doc, u.ann))}, put); err != nil {
 			return nil, len(ids), nil, err
 		}
 	}

@@ -76,16 +76,14 @@ func (s *Store) Follow(
 		var v followersItem
 		changed := false
 		write, err := store.Rewritten(k, it, req.Mark(), &v, func(v *followersItem, _ bool) error {
-			before = collab.Map(users, v.Follows.Of)
+			was := v.Follows
+			before = collab.Map(users, was.Of)
 			for i, u := range users {
 				if before[i] != level {
 					v.Follows, changed = v.Follows.Set(u, level), true
 				}
 			}
-			if changed && level == collab.LevelAll && v.Follows.Len() > collab.MaxFollowers {
-				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow a document", collab.MaxFollowers)
-			}
-			return nil
+			return collab.CheckFollows(was, v.Follows, collab.MaxFollowers, req.Person != nil)
 		})
 		if err != nil || !changed {
 			return nil, err

@@ -169,10 +169,7 @@ func (s *Store) changeFollows(
 			before := a.Follows
 			a.Follows = change(before)
 			changed = a.Follows != before
-			if changed && a.Follows.Len() > collab.MaxFollows {
-				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow or mute an annotation", collab.MaxFollows)
-			}
-			return nil
+			return collab.CheckFollows(before, a.Follows, collab.MaxFollows, req.Person != nil)
 		})
 		if it = nil; err != nil || !changed { // the next attempt reads it again
 			return nil, err
