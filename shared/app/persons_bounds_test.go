@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -45,7 +48,7 @@ func each(n int, form string) string {
 func (c *caller) fill(prefix string, n, head, comments, size int) {
 	c.Helper()
 	for i := range n {
-		c.now = c.now.Add(time.Second) // for the quota
+		c.now = c.now.Add(10 * time.Second) // for the quota
 		c.must("commentannotations/add", fmt.Sprintf(
 			`"documentId": "plan", "commentAnnotations": [{"annotationId": "%s%d", "targetElement": {"targetText": %q}, "commentData": [%s]}]`,
 			prefix, i, strings.Repeat("x", head), each(comments, `{"commentId": 1%d, "commentText": "`+strings.Repeat("y", size)+`", "from": {"userId": "ann"}}`),
@@ -178,5 +181,93 @@ func TestSixAtOnce(t *testing.T) {
 	if code, body := c.send("commentannotations/update", `"documentId": "plan", "annotationIds": ["r0-0"], "updatedData": {"status": {"id": "RESOLVED"}}`,
 		"Authorization", "Bearer "+bob); code != http.StatusOK {
 		t.Errorf("another person: %d %s", code, body)
+	}
+}
+
+// TestListsEndByUnits walks lists of threads, comments, read states and notifications of the greatest
+// size, as a person and as a back end. Each page ends by the units that it reads, and all items come
+// once.
+func TestListsEndByUnits(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := newCaller(t, func(of *app.Config) { of.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	const threads = 24
+	const plan = `"documentId": "plan"`
+	c.fill("t", threads, 330_000, 1, 340_000)
+	for i := range threads {
+		c.now = c.now.Add(10 * time.Second) // for the quota
+		c.must("commentannotations/comments/add", fmt.Sprintf(plan+`, "annotationId": "t0", "commentData": [{"commentId": 2%d, "commentText": "%s", "from": {"userId": "ann"}}]`, i, strings.Repeat("y", 340_000)))
+		c.must("commentannotations/read/set", fmt.Sprintf(plan+`, "userId": "ann", "read": true, "annotationIds": ["t%d"]`, i))
+	}
+	doc, err := c.Directory.OpenDocument(t.Context(), "acme", "acme", "plan", collab.CreateFlags{})
+	must.Do(t, err)
+	for i := range threads {
+		n := collab.Notification{
+			ID: fmt.Sprint("n", i), DocumentID: "plan", Incarnation: doc.Incarnation, AnnotationID: fmt.Sprint("t", i), CommentIDs: []int64{10}, Event: collab.AnnotationAdded,
+			ActionUser: collab.User{UserID: "bob"}, CreatedAt: c.now.UnixMilli(),
+		}
+		_, err := c.Inbox.Derive(t.Context(), doc.OrganizationRef, n, []string{"ann"})
+		must.Do(t, err)
+		must.Do(t, c.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, n, storetest.Placed("ann")))
+	}
+	for _, test := range []struct {
+		path, data, backEnd, item string
+		items                     int
+	}{
+		{"commentannotations/get", plan, "", "annotationId", threads},
+		{"commentannotations/get", plan + `, "order": "desc"`, "", "annotationId", threads},
+		{"commentannotations/get", plan + `, "statusIds": ["none"]`, "", "annotationId", 0},
+		{"commentannotations/get", plan + `, "annotationIds": [` + each(20, `"t%d"`) + `]`, "", "annotationId", 20},
+		{"commentannotations/comments/get", plan + `, "annotationId": "t0"`, "", "commentId", threads + 1},
+		{"commentannotations/comments/get", plan + `, "annotationId": "t0", "commentIds": [` + each(20, "2%d") + `]`, "", "commentId", 20},
+		{"commentannotations/read/get", `"documentIds": ["plan"]`, "", "annotationId", threads},
+		{"notifications/get", `"pageSize": 1000`, `, "userId": "ann"`, "notificationId", threads},
+	} {
+		for _, person := range []bool{true, false} {
+			found, pages, token := map[string]int{}, 0, ""
+			for first := true; first || token != ""; first = false {
+				c.now = c.now.Add(time.Minute)
+				log.Reset()
+				data := test.data
+				if token != "" {
+					data += `, "pageToken": "` + token + `"`
+				}
+				send, most := func() (int, string) { return c.ann(test.path, data, "") }, 1_500.0
+				if !person {
+					most = 2_300 // a thread of 5 MB, and others read ahead
+					send = func() (int, string) {
+						return c.send(test.path, data+test.backEnd, credentials.KeyHeader, "key", credentials.TokenHeader, "token")
+					}
+				}
+				code, body := send()
+				var answer struct {
+					Result struct {
+						Data          []map[string]any `json:"data"`
+						NextPageToken string           `json:"nextPageToken"`
+					} `json:"result"`
+				}
+				var record struct {
+					Read float64 `json:"read_units"`
+				}
+				must.Do(t, json.Unmarshal([]byte(body), &answer))
+				must.Do(t, json.Unmarshal(bytes.Split(log.Bytes(), []byte("\n"))[0], &record))
+				if pages++; code != http.StatusOK || record.Read > most || pages > threads {
+					t.Fatalf("%s %.100s, person %v: page %d: %d, %.0f read units, %.300s", test.path, data, person, pages, code, record.Read, body)
+				}
+				for _, it := range answer.Result.Data {
+					found[fmt.Sprint(it[test.item])]++
+				}
+				token = answer.Result.NextPageToken
+			}
+			t.Logf("%s %.100s, person %v: %d pages", test.path, test.data, person, pages)
+			if len(found) != test.items {
+				t.Errorf("%s %.100s, person %v: %d items, want %d", test.path, test.data, person, len(found), test.items)
+			}
+			for id, n := range found {
+				if n != 1 {
+					t.Errorf("%s %.100s, person %v: %s comes %d times", test.path, test.data, person, id, n)
+				}
+			}
+		}
 	}
 }

@@ -135,20 +135,17 @@ func (b *budget) itemsFor(want int) int {
 	return int(math.Ceil(float64(want)*perThread)) + 1
 }
 
-// mostQuery is the most units of one query.
+// mostQuery is the most units of one query with eventual consistency.
 const mostQuery = 128
 
-// fitting returns how many of n reads of about units fit on the page of a person, at least 1.
+// fitting returns how many of n reads of about units fit on the page, at least 1.
 func (b *budget) fitting(n int, units float64) int {
-	if b.usage.Limited() {
-		n = max(1, min(n, int(b.usage.PageLeft()/units)))
-	}
-	return n
+	return max(1, int(min(float64(n), b.usage.PageLeft()/units)))
 }
 
 // window returns the number of threads to fetch concurrently, no more than the page needs.
 func (b *budget) window(entries, concurrency int) int {
-	units := float64(mostQuery)
+	units := 2.0 * mostQuery // strong
 	if b.taken > 0 {
 		units = 2 * readUnits(b.content/b.taken)
 	}
@@ -173,5 +170,8 @@ func (b *budget) width() int {
 	if average := b.content / b.sources; average > 0 {
 		n = min(n, math.Ceil(float64(pageBytes-b.content)/float64(average)))
 	}
-	return b.fitting(max(1, int(n)), mostQuery)
+	if b.usage.Limited() {
+		return b.fitting(int(n), mostQuery)
+	}
+	return max(1, int(n))
 }
