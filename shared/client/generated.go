@@ -215,7 +215,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 //   - NOT_FOUND if the annotation does not exist.
 //   - PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
 //     status or the resolution, or actionUser cannot write in the document or see the annotation.
-//   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
+//   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large. A person's
+//     update must not let it grow beyond 16,384 bytes without its comments.
 //   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 //
 // A person decides about a suggestion with 'updatedData.suggestion': 'status' is 'accepted' or
@@ -596,14 +597,19 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
 // nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
 // annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
-// would have levels of more than 500 users.
+// would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all
+// if a person adds one.
 //
 // With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
 // With 'all', a user is notified of every thread and comment that the user can see, by the channels
 // with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The
 // level of an annotation takes precedence: a user who muted an annotation is not notified of it.
 // The request fails with NOT_FOUND if a document does not exist or the user cannot see it, and with
-// RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+// RESOURCE_EXHAUSTED if a document would have more than 1,000 followers, or, if a person adds one,
+// followers with ids of more than 64,000 bytes in all.
+//
+// If the annotations or documents are too large for one request of a person, the request fails with
+// FAILED_PRECONDITION, and changes nothing: send fewer ids.
 //
 // For a back end, documents and users need not exist otherwise; a person sets preferences for
 // documents that the person can see. Preferences apply to later deliveries. The response has an

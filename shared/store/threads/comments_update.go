@@ -149,7 +149,7 @@ func (u *commentUpdate) compute(
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
 	}
-	if !u.touched.Swap(true) && u.c.At != 0 {
+	if u.c.At != 0 && collab.UsageOf(ctx).Limited() && !u.touched.Swap(true) {
 		put := writes
 		if u.c.Event != nil {
 			put = slices.Concat(put, u.s.Outbox.Record(u.c.Event(&collab.Annotation{ID: u.ann}, were, changed)))
