@@ -57,7 +57,7 @@ func TestPersonCosts(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		refused := refusable != nil && strings.Contains(w.Body.String(), "for one request of a person")
+		refused := refusable != nil && strings.Contains(w.Body.String(), "too much for a person's request")
 		if !refused && (w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"success":false`)) {
 			t.Errorf("%s %.200s: %d %.500s", path, data, w.Code, w.Body)
 		}

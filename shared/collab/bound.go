@@ -68,7 +68,7 @@ func (u *Usage) ReadLeft() float64 {
 }
 
 // ErrRead is the error of a request that would exceed its read units.
-var ErrRead error = Errorf(FailedPrecondition, "the request would read too much for one request of a person: send fewer ids, or narrow it")
+var ErrRead error = Errorf(FailedPrecondition, "this reads too much for a person's request: send fewer ids, or narrower filters")
 
 // BeginRead waits until up to units more fit beside the reads in progress. It returns ErrRead if
 // they do not fit at all. The caller calls end after the read.
@@ -135,7 +135,7 @@ func (b *Bound) reserve(units, largest float64) (err error) {
 		return nil
 	}
 	if b.largest = max(b.largest, largest); b.reserved+units > max(b.Write, b.largest+smallWrite) {
-		err = Errorf(FailedPrecondition, "the request would write too much for one request of a person: send fewer ids, or smaller parts")
+		err = Errorf(FailedPrecondition, "this writes too much for a person's request: send fewer ids, or smaller parts")
 	} else {
 		err = b.Reserve(units, false)
 	}
