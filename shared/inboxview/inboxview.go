@@ -32,10 +32,10 @@ type View struct {
 type Reader struct {
 	Settings collab.Settings // of the account
 	Org      collab.OrganizationRef
-	User     string        // "" for the back end, which sees everything
-	Locale   string        // language of headlines; "" means the user's
-	Now      collab.Millis // decides which grants are valid
-	Strong   bool          // read threads with strong consistency, for emails
+	User     string // "" for the back end, which sees everything
+	Locale   string // language of headlines; "" means the user's
+	Strong   bool   // read threads and the user with strong consistency, for emails
+	BackEnd  bool   // acting users have their addresses
 
 	// Covered reports which documents a personal token covers, all for a back end that reads as the
 	// user. It is nil for other reads of a back end and for emails. A person also needs access to the
@@ -98,7 +98,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	})
 	if r.User != "" {
 		g.Go(func() (err error) {
-			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, false)
+			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, true)
 			if _, partly := errors.AsType[*access.NoAnswer](err); partly {
 				unanswered, err = err, nil
 			}
@@ -133,7 +133,6 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		i := slices.Index(documents, e.Document(r.Org))
 		if i >= 0 {
 			viewer = viewers[i][0]
-			viewer.Member = shown.Reader.Member.Holds(r.Now)
 		}
 		switch t := of.Thread; {
 		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
@@ -180,42 +179,49 @@ func present(entries []collab.InboxEntry, threads []*collab.Thread) []Entry {
 
 // introduce fills in the present names of the users in the entries, and returns the reader.
 func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader collab.Profile, err error) {
-	users := map[collab.DocumentRef][]string{}
 	var documents []collab.DocumentRef
+	var users, tagged []collab.DocumentUser
+	addressed := map[collab.DocumentRef][]string{} // users whose addresses are read
 	for i := range entries {
 		e := &entries[i]
 		doc := e.Document(r.Org)
-		if users[doc] == nil {
+		if !slices.Contains(documents, doc) {
 			documents = append(documents, doc)
+			if users = append(users, collab.DocumentUser{Document: doc, User: r.User}); r.Strong {
+				addressed[doc] = append(addressed[doc], r.User)
+			}
 		}
-		users[doc] = append(append(users[doc], r.User), e.Notification.Users()...)
+		if r.BackEnd {
+			addressed[doc] = append(addressed[doc], e.ActionUser.UserID)
+		}
+		users = append(users, collab.UsersIn(doc, e.Notification.Users())...)
 		if e.Thread != nil {
-			users[doc] = append(users[doc], e.Thread.Users()...)
+			tagged = append(tagged, collab.UsersIn(doc, e.Thread.Users())...)
 		}
 	}
-	profiles := make([]collab.Profiles, len(documents))
-	err = store.Each(ctx, len(documents), func(ctx context.Context, i int) (err error) {
-		ids := slices.DeleteFunc(distinct(users[documents[i]]), func(id string) bool { return id == "" || r.Strong && id == r.User })
-		if profiles[i], err = v.Directory.Profiles(ctx, documents[i], ids); err != nil || !r.Strong {
-			return err
-		}
-		fresh, err := v.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: r.Org, Document: documents[i]}, []string{r.User})
-		maps.Copy(profiles[i], fresh)
+	profiles, err := v.Directory.Profiles(ctx, append(users, tagged...))
+	if err != nil {
+		return reader, err
+	}
+	err = store.Each(ctx, len(documents), func(ctx context.Context, i int) error {
+		doc := documents[i]
+		ids := distinct(addressed[doc])
+		found, err := v.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: r.Org, Document: doc}, ids)
+		maps.DeleteFunc(profiles[doc], func(id string, _ collab.Profile) bool { return slices.Contains(ids, id) })
+		maps.Copy(profiles[doc], found)
 		return err
 	})
 	if err != nil {
 		return reader, err
 	}
-	byDocument := map[collab.DocumentRef]collab.Profiles{}
-	for i, doc := range documents {
-		byDocument[doc] = profiles[i]
-		if p, stored := profiles[i][r.User]; stored && r.User != "" {
+	for _, doc := range documents {
+		if p, stored := profiles[doc][r.User]; stored {
 			reader = reader.Or(p)
 		}
 	}
 	for i := range entries {
 		e := &entries[i]
-		e.users = byDocument[e.Document(r.Org)]
+		e.users = profiles[e.Document(r.Org)]
 		e.Names = e.users.Names()
 	}
 	return reader, nil

@@ -174,7 +174,7 @@ func outcomes(doc collab.DocumentRef, ids, visible []string, errs []error) []err
 
 // known returns the profiles of users in a document, with their addresses.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
-	profiles, err := s.Directory.Profiles(ctx, doc, users)
+	profiles, err := s.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc}, users)
 	found := make(map[string]collab.User, len(profiles))
 	for id, p := range profiles {
 		found[id] = p.User

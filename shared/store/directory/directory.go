@@ -22,7 +22,7 @@ type Store struct {
 	cached   *cache.Cache[keys.Key, opened] // enabled organizations and documents
 	disabled bool                           // see WithDisabled
 
-	profiles *cache.Cache[profileKey, collab.Profile]
+	profiles *cache.Cache[collab.DocumentUser, collab.Profile]
 	levels   *cache.Cache[collab.DocumentRef, []collab.Resource]
 }
 
@@ -30,7 +30,7 @@ type Store struct {
 func New(t *store.Table) *Store {
 	return &Store{
 		Table: t, cached: cache.New[keys.Key, opened](mostCached),
-		profiles: cache.New[profileKey, collab.Profile](mostProfiles), levels: cache.New[collab.DocumentRef, []collab.Resource](mostCached),
+		profiles: cache.New[collab.DocumentUser, collab.Profile](mostProfiles), levels: cache.New[collab.DocumentRef, []collab.Resource](mostCached),
 	}
 }
 

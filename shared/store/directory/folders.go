@@ -396,24 +396,37 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 // Levels returns a resource and those above it, nearest first: a document, its folders, and the
 // organization. It reads with strong consistency.
 func (s *Store) Levels(ctx context.Context, in collab.Resource) (levels []collab.Resource, err error) {
-	var folders []collab.FolderRef
-	switch {
-	case in.Document.Document != "":
-		levels = append(levels, in)
-		var above map[string][]collab.FolderRef
-		above, err = s.FoldersOf(ctx, in.OrganizationRef, []string{in.Document.Document})
-		folders = above[in.Document.Document]
-	case in.Folder.Folder != "":
+	if in.Document.Document != "" {
+		list, err := s.levelsOf(ctx, []collab.DocumentRef{in.Document})
+		if err != nil {
+			return nil, err
+		}
+		return list[0], nil
+	}
+	if in.Folder.Folder != "" {
 		var tree collab.Folders
 		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
 		for _, id := range tree.Up(in.Folder.Folder) {
 			if f, exists := tree[id]; exists {
-				folders = append(folders, f.Ref(in.OrganizationRef))
+				levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f.Ref(in.OrganizationRef)})
 			}
 		}
 	}
-	for _, f := range folders {
-		levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f})
-	}
 	return append(levels, collab.Resource{OrganizationRef: in.OrganizationRef}), err
+}
+
+// levelsOf is Levels for documents of one organization.
+func (s *Store) levelsOf(ctx context.Context, documents []collab.DocumentRef) ([][]collab.Resource, error) {
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	org := documents[0].OrganizationRef
+	above, err := s.FoldersOf(ctx, org, collab.Map(documents, func(d collab.DocumentRef) string { return d.Document }))
+	return collab.Map(documents, func(d collab.DocumentRef) []collab.Resource {
+		levels := []collab.Resource{{OrganizationRef: org, Document: d}}
+		for _, f := range above[d.Document] {
+			levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f})
+		}
+		return append(levels, collab.Resource{OrganizationRef: org})
+	}), err
 }

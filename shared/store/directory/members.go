@@ -81,7 +81,7 @@ func (s *Store) ChangeMembers(
 		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
 	}}
 	errs := c.all(ctx)
-	s.forgetProfiles()
+	s.forgetProfiles(users...)
 	if !create {
 		return errs
 	}
@@ -98,6 +98,7 @@ func (s *Store) ChangeMembers(
 func (s *Store) AddUnlessRemoved(
 	ctx context.Context, req *request.Request, in collab.Resource, user string, change func(m *collab.Member),
 ) error {
+	defer s.forgetProfiles(user)
 	removals, err := s.removedKeys(ctx, in, user)
 	if err != nil {
 		return err

@@ -301,14 +301,13 @@ func (s *Store) MembersOf(
 	return profilesOf(parts, ids), last, err
 }
 
-// profilesOf returns the users with ids that a part has, each once: see collab.Profiles. The last
-// part is the organization's.
+// profilesOf returns the users with ids that a part has, each once: see collab.Profile.
 func profilesOf(parts []map[string]collab.Member, ids []string) (list []collab.Profile) {
 	profiles := collab.Profiles{}
-	for i, part := range parts {
+	for _, part := range parts {
 		for _, id := range ids {
 			if m, ok := part[id]; ok {
-				profiles.Add(m, i == len(parts)-1)
+				profiles[id] = profiles[id].Or(collab.ProfileOf(m))
 			}
 		}
 	}
