@@ -87,18 +87,18 @@ func (p Profile) Shown() Profile {
 	return p
 }
 
-// HasProfile reports whether an id can be that of a stored user. ErasedUser stands for many.
-func HasProfile(user string) bool { return user != "" && user != ErasedUser }
-
-// DocumentUser is a user in a document.
-type DocumentUser struct {
-	Document DocumentRef
-	User     string
+// UserAt is a user at a resource.
+type UserAt struct {
+	In   Resource
+	User string
 }
 
-// UsersIn returns users in a document.
-func UsersIn(doc DocumentRef, users []string) []DocumentUser {
-	return Map(users, func(u string) DocumentUser { return DocumentUser{doc, u} })
+// HasProfile reports whether the user can be stored. ErasedUser stands for many.
+func (u UserAt) HasProfile() bool { return u.User != "" && u.User != ErasedUser }
+
+// UsersAt returns users at a resource.
+func UsersAt(in Resource, users []string) []UserAt {
+	return Map(users, func(u string) UserAt { return UserAt{in, u} })
 }
 
 // Profiles are profiles by user id. They have no users who are not stored.

@@ -151,11 +151,12 @@ func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Sub
 		return err
 	}
 	if s.Notification = nil; list[0] != nil && (len(n.CommentIDs) == 0 || len(list[0].Comments) > 0) {
-		profiles, err := d.Directory.Profiles(ctx, collab.UsersIn(ev.Document(), append(n.Users(), list[0].Users()...)))
+		in := ev.Document().Resource()
+		profiles, err := d.Directory.Profiles(ctx, collab.UsersAt(in, append(n.Users(), list[0].Users()...)))
 		if err != nil {
 			return err
 		}
-		n.Names = profiles[ev.Document()].Names()
+		n.Names = profiles[in].Names()
 		content.Derive(n, list[0], content.Reader{})
 		s.Notification = n
 	}

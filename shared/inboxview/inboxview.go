@@ -7,13 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
-	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/words"
@@ -179,50 +177,42 @@ func present(entries []collab.InboxEntry, threads []*collab.Thread) []Entry {
 
 // introduce fills in the present names of the users in the entries, and returns the reader.
 func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader collab.Profile, err error) {
-	var documents []collab.DocumentRef
-	var users, tagged []collab.DocumentUser
-	addressed := map[collab.DocumentRef][]string{} // users whose addresses are read
+	var readers, actors, named []collab.UserAt
 	for i := range entries {
 		e := &entries[i]
-		doc := e.Document(r.Org)
-		if !slices.Contains(documents, doc) {
-			documents = append(documents, doc)
-			if users = append(users, collab.DocumentUser{Document: doc, User: r.User}); r.Strong {
-				addressed[doc] = append(addressed[doc], r.User)
-			}
-		}
-		if r.BackEnd {
-			addressed[doc] = append(addressed[doc], e.ActionUser.UserID)
-		}
-		users = append(users, collab.UsersIn(doc, e.Notification.Users())...)
+		in := e.Document(r.Org).Resource()
+		readers = append(readers, collab.UserAt{In: in, User: r.User})
+		actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID})
+		named = append(named, collab.UsersAt(in, e.Notification.Users())...)
 		if e.Thread != nil {
-			tagged = append(tagged, collab.UsersIn(doc, e.Thread.Users())...)
+			named = append(named, collab.UsersAt(in, e.Thread.Users())...)
 		}
 	}
-	profiles, err := v.Directory.Profiles(ctx, append(users, tagged...))
+	profiles, err := v.Directory.Profiles(ctx, slices.Concat(readers, actors, named))
 	if err != nil {
 		return reader, err
 	}
-	err = store.Each(ctx, len(documents), func(ctx context.Context, i int) error {
-		doc := documents[i]
-		ids := distinct(addressed[doc])
-		found, err := v.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: r.Org, Document: doc}, ids)
-		maps.DeleteFunc(profiles[doc], func(id string, _ collab.Profile) bool { return slices.Contains(ids, id) })
-		maps.Copy(profiles[doc], found)
-		return err
-	})
+	var addressed []collab.UserAt
+	if r.Strong {
+		addressed = readers
+	}
+	if r.BackEnd {
+		addressed = slices.Concat(addressed, actors)
+	}
+	present, err := v.Directory.PresentProfiles(ctx, addressed)
 	if err != nil {
 		return reader, err
 	}
-	for _, doc := range documents {
-		if p, stored := profiles[doc][r.User]; stored {
-			reader = reader.Or(p)
+	for _, u := range addressed {
+		if delete(profiles[u.In], u.User); present[u.In][u.User].UserID != "" {
+			profiles[u.In][u.User] = present[u.In][u.User]
 		}
 	}
 	for i := range entries {
 		e := &entries[i]
-		e.users = profiles[e.Document(r.Org)]
+		e.users = profiles[readers[i].In]
 		e.Names = e.users.Names()
+		reader = reader.Or(e.users[r.User])
 	}
 	return reader, nil
 }

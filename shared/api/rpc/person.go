@@ -349,17 +349,17 @@ func (c *Call) profiles(ctx context.Context, users []documentUser) (map[document
 	for _, doc := range documents {
 		refs[doc.Document] = doc
 	}
-	var stored []collab.DocumentUser
+	var stored []collab.UserAt
 	for _, u := range users {
 		if doc, exists := refs[u.document]; exists {
-			stored = append(stored, collab.DocumentUser{Document: doc, User: u.user})
+			stored = append(stored, collab.UserAt{In: doc.Resource(), User: u.user})
 		}
 	}
 	found, err := c.directory.Profiles(ctx, stored)
 	list := map[documentUser]collab.Profile{}
-	for doc, profiles := range found {
+	for in, profiles := range found {
 		for id, p := range profiles {
-			list[documentUser{doc.Document, id}] = p
+			list[documentUser{in.Document.Document, id}] = p
 		}
 	}
 	return list, err
@@ -438,7 +438,7 @@ type Directory interface {
 
 	// Profiles returns the profiles of the first users that it may read. With an error, it also
 	// returns those that were read before.
-	Profiles(ctx context.Context, users []collab.DocumentUser) (map[collab.DocumentRef]collab.Profiles, error)
+	Profiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error)
 
 	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.
 	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)

@@ -3,6 +3,7 @@ package directory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -395,38 +396,50 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 
 // Levels returns a resource and those above it, nearest first: a document, its folders, and the
 // organization. It reads with strong consistency.
-func (s *Store) Levels(ctx context.Context, in collab.Resource) (levels []collab.Resource, err error) {
-	if in.Document.Document != "" {
-		list, err := s.levelsOf(ctx, []collab.DocumentRef{in.Document})
-		if err != nil {
-			return nil, err
-		}
-		return list[0], nil
-	}
-	if in.Folder.Folder != "" {
-		var tree collab.Folders
-		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
-		for _, id := range tree.Up(in.Folder.Folder) {
-			if f, exists := tree[id]; exists {
-				levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f.Ref(in.OrganizationRef)})
-			}
-		}
-	}
-	return append(levels, collab.Resource{OrganizationRef: in.OrganizationRef}), err
+func (s *Store) Levels(ctx context.Context, in collab.Resource) ([]collab.Resource, error) {
+	levels, err := s.levelsOf(ctx, []collab.Resource{in})
+	return levels[in], err
 }
 
-// levelsOf is Levels for documents of one organization.
-func (s *Store) levelsOf(ctx context.Context, documents []collab.DocumentRef) ([][]collab.Resource, error) {
-	if len(documents) == 0 {
-		return nil, nil
+// levelsOf is Levels for resources of one organization, in one round trip for each level.
+func (s *Store) levelsOf(ctx context.Context, list []collab.Resource) (map[collab.Resource][]collab.Resource, error) {
+	levels := make(map[collab.Resource][]collab.Resource, len(list))
+	if len(list) == 0 {
+		return levels, nil
 	}
-	org := documents[0].OrganizationRef
-	above, err := s.FoldersOf(ctx, org, collab.Map(documents, func(d collab.DocumentRef) string { return d.Document }))
-	return collab.Map(documents, func(d collab.DocumentRef) []collab.Resource {
-		levels := []collab.Resource{{OrganizationRef: org, Document: d}}
-		for _, f := range above[d.Document] {
-			levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f})
+	org := list[0].OrganizationRef
+	var documents []string
+	for _, in := range list {
+		if _, known := levels[in]; !known && in.Document.Document != "" {
+			documents = append(documents, in.Document.Document)
 		}
-		return append(levels, collab.Resource{OrganizationRef: org})
-	}), err
+		levels[in] = nil
+	}
+	filed, err := s.DocumentsByID(ctx, org, documents)
+	if err != nil {
+		return nil, err
+	}
+	folders := make(map[string]string, len(filed)) // of documents
+	for _, d := range filed {
+		folders[d.ID] = d.Folder
+	}
+	nearest := func(in collab.Resource) string {
+		return cmp.Or(in.Folder.Folder, folders[in.Document.Document], collab.RootFolder)
+	}
+	above, err := s.FoldersAbove(ctx, org, collab.Map(slices.Collect(maps.Keys(levels)), nearest))
+	if err != nil {
+		return nil, err
+	}
+	for in := range levels {
+		if in.Document.Document != "" {
+			levels[in] = append(levels[in], in)
+		}
+		for _, id := range above.Up(nearest(in)) {
+			if f, exists := above[id]; exists {
+				levels[in] = append(levels[in], collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
+			}
+		}
+		levels[in] = append(levels[in], collab.Resource{OrganizationRef: org})
+	}
+	return levels, nil
 }

@@ -19,30 +19,30 @@ const (
 
 	// Bounds of one call of Profiles.
 	profileUnits     = 200 // read units for users
-	profileDocuments = 100 // documents whose folders are read
+	profileResources = 100 // users and resources whose folders are read
 	firstProfiles    = 20  // items to read first, before their sizes are known
 )
 
-// Profiles returns what a document shows of the stored users among users: each field from the
-// nearest level of the document that has it. It has no addresses, because it remembers profiles for
+// Profiles returns what a resource shows of the stored users among users: each field from the
+// nearest level of the resource that has it. It has no addresses, because it remembers profiles for
 // a minute: see PresentProfiles. It reads others with eventual consistency, half a unit for each
 // user and level, in order and at most profileUnits; users beyond that are absent, and not
 // remembered. With an error, it also returns the profiles that were read before.
-func (s *Store) Profiles(ctx context.Context, users []collab.DocumentUser) (map[collab.DocumentRef]collab.Profiles, error) {
-	list, now := map[collab.DocumentRef]collab.Profiles{}, s.Now()
-	seen := make(map[collab.DocumentUser]bool, len(users))
-	var missing []collab.DocumentUser
+func (s *Store) Profiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error) {
+	list, now := map[collab.Resource]collab.Profiles{}, s.Now()
+	seen := make(map[collab.UserAt]bool, len(users))
+	var missing []collab.UserAt
 	for _, u := range users {
-		if list[u.Document] == nil {
-			list[u.Document] = collab.Profiles{}
+		if list[u.In] == nil {
+			list[u.In] = collab.Profiles{}
 		}
 		p, remembered := s.profiles.Get(u, now)
 		switch {
-		case seen[u] || !collab.HasProfile(u.User):
+		case seen[u] || !u.HasProfile():
 		case !remembered:
 			missing = append(missing, u)
 		case p.UserID != "":
-			list[u.Document][u.User] = p
+			list[u.In][u.User] = p
 		}
 		seen[u] = true
 	}
@@ -50,14 +50,14 @@ func (s *Store) Profiles(ctx context.Context, users []collab.DocumentUser) (map[
 	if err != nil {
 		return list, err
 	}
-	missing = slices.DeleteFunc(missing, func(u collab.DocumentUser) bool { return levels[u.Document] == nil })
+	missing = slices.DeleteFunc(missing, func(u collab.UserAt) bool { return levels[u.In] == nil })
 	found := map[keys.Key]store.Item{}
 	spent := 0.0
 	for most := firstProfiles; len(missing) > 0 && spent < profileUnits; most = min(2*most, int(2*(profileUnits-spent))) {
 		var ask []keys.Key
 		n := 0
 		for ; n < len(missing) && len(ask) < most; n++ {
-			ask = append(ask, memberKeys(levels[missing[n].Document], missing[n].User)...)
+			ask = append(ask, memberKeys(levels[missing[n].In], missing[n].User)...)
 		}
 		ask = slices.DeleteFunc(ask, func(k keys.Key) bool { _, read := found[k]; return read })
 		units := float64(len(ask)) / 2
@@ -73,13 +73,13 @@ func (s *Store) Profiles(ctx context.Context, users []collab.DocumentUser) (map[
 			spent += float64(items[k].Size()/4096) / 2
 		}
 		for _, u := range missing[:n] {
-			p, err := profile(found, levels[u.Document], u.User)
+			p, err := profile(found, levels[u.In], u.User)
 			if err != nil {
 				return list, err
 			}
 			p = p.Shown()
 			if s.profiles.Put(u, p, now.Add(profileTTL)); p.UserID != "" {
-				list[u.Document][u.User] = p
+				list[u.In][u.User] = p
 			}
 		}
 		missing = missing[n:]
@@ -87,56 +87,54 @@ func (s *Store) Profiles(ctx context.Context, users []collab.DocumentUser) (map[
 	return list, nil
 }
 
-// rememberedLevels returns the levels of the first documents of users: see Levels. It remembers them
+// rememberedLevels returns the levels of the first resources of users: see Levels. It remembers them
 // for a minute.
-func (s *Store) rememberedLevels(ctx context.Context, users []collab.DocumentUser) (map[collab.DocumentRef][]collab.Resource, error) {
-	levels, now := map[collab.DocumentRef][]collab.Resource{}, s.Now()
-	var missing []collab.DocumentRef
+func (s *Store) rememberedLevels(ctx context.Context, users []collab.UserAt) (map[collab.Resource][]collab.Resource, error) {
+	levels, now := map[collab.Resource][]collab.Resource{}, s.Now()
+	var missing []collab.Resource
 	for _, u := range users {
-		if of, ok := s.levels.Get(u.Document, now); ok {
-			levels[u.Document] = of
-		} else if !slices.Contains(missing, u.Document) && len(missing) < profileDocuments {
-			missing = append(missing, u.Document)
+		if of, ok := s.levels.Get(u.In, now); ok {
+			levels[u.In] = of
+		} else if len(missing) < profileResources {
+			missing = append(missing, u.In)
 		}
 	}
 	read, err := s.levelsOf(ctx, missing)
-	for i, doc := range missing {
-		if err == nil {
-			levels[doc] = read[i]
-			s.levels.Put(doc, read[i], now.Add(profileTTL))
-		}
+	for in, of := range read {
+		levels[in] = of
+		s.levels.Put(in, of, now.Add(profileTTL))
 	}
 	return levels, err
 }
 
-// PresentProfiles returns the stored users among users at a resource, by id, as they are now: each
-// field from the nearest level that has it. It reads with strong consistency, one unit for each user
-// and level.
-func (s *Store) PresentProfiles(ctx context.Context, in collab.Resource, users []string) (collab.Profiles, error) {
-	users = collab.Where(users, collab.HasProfile)
-	if len(users) == 0 {
-		return nil, nil
-	}
-	levels, err := s.Levels(ctx, in)
+// PresentProfiles returns the stored users among users at each resource of an organization, as they
+// are now: each field from the nearest level that has it. It reads with strong consistency, one unit
+// for each user and level.
+func (s *Store) PresentProfiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error) {
+	users = collab.Where(users, collab.UserAt.HasProfile)
+	levels, err := s.levelsOf(ctx, collab.Map(users, func(u collab.UserAt) collab.Resource { return u.In }))
 	if err != nil {
 		return nil, err
 	}
 	var itemKeys []keys.Key
 	for _, u := range users {
-		itemKeys = append(itemKeys, memberKeys(levels, u)...)
+		itemKeys = append(itemKeys, memberKeys(levels[u.In], u.User)...)
 	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
-	list := collab.Profiles{}
+	list := map[collab.Resource]collab.Profiles{}
 	for _, u := range users {
-		p, err := profile(found, levels, u)
+		p, err := profile(found, levels[u.In], u.User)
 		if err != nil {
 			return nil, err
 		}
+		if list[u.In] == nil {
+			list[u.In] = collab.Profiles{}
+		}
 		if p.UserID != "" {
-			list[u] = p
+			list[u.In][u.User] = p
 		}
 	}
 	return list, nil
@@ -164,5 +162,5 @@ func profile(found map[keys.Key]store.Item, levels []collab.Resource, user strin
 
 // forgetProfiles makes this process read the profiles of users again.
 func (s *Store) forgetProfiles(users ...string) {
-	s.profiles.Delete(func(u collab.DocumentUser) bool { return slices.Contains(users, u.User) })
+	s.profiles.Delete(func(u collab.UserAt) bool { return slices.Contains(users, u.User) })
 }

@@ -31,7 +31,7 @@ func TestProfilesBound(t *testing.T) {
 				parent = fmt.Sprint("f", i)
 			}
 			s.putDocument(t, "d", parent)
-			org, doc := collab.Resource{OrganizationRef: acme}, acme.Document("d")
+			org, on := collab.Resource{OrganizationRef: acme}, acme.Document("d").Resource()
 			var users []string
 			for i := range 60 {
 				users = append(users, fmt.Sprint("u", i))
@@ -43,12 +43,12 @@ func TestProfilesBound(t *testing.T) {
 			var found collab.Profiles
 			for n := 0; len(found) < len(users); n++ {
 				var usage collab.Usage
-				list, err := s.Profiles(collab.WithUsage(t.Context(), &usage), collab.UsersIn(doc, append(users, users...)))
+				list, err := s.Profiles(collab.WithUsage(t.Context(), &usage), collab.UsersAt(on, append(users, users...)))
 				must.Do(t, err)
-				if read, _, _ := usage.Total(); read > test.most || len(list[doc]) <= len(found) {
-					t.Fatalf("call %d reads %d users, %d before, for %.1f units", n, len(list[doc]), len(found), read)
+				if read, _, _ := usage.Total(); read > test.most || len(list[on]) <= len(found) {
+					t.Fatalf("call %d reads %d users, %d before, for %.1f units", n, len(list[on]), len(found), read)
 				}
-				found = list[doc]
+				found = list[on]
 				for i := range found {
 					if !slices.Contains(users[:len(found)], i) {
 						t.Errorf("%s is among the first %d users", i, len(found))
@@ -59,7 +59,7 @@ func TestProfilesBound(t *testing.T) {
 				t.Error("(- want, + got):", diff)
 			}
 			if n := storetest.Calls(t, func(ctx context.Context) {
-				_, err := s.Profiles(ctx, collab.UsersIn(doc, users))
+				_, err := s.Profiles(ctx, collab.UsersAt(on, users))
 				must.Do(t, err)
 			}); n != 0 {
 				t.Errorf("known profiles take %d calls", n)
@@ -74,15 +74,14 @@ func TestProfilesForgotten(t *testing.T) {
 	s := New(storetest.New(t))
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putDocument(t, "d", "")
-	org, doc := collab.Resource{OrganizationRef: acme}, acme.Document("d")
-	on := collab.Resource{OrganizationRef: acme, Document: doc}
+	org, on := collab.Resource{OrganizationRef: acme}, acme.Document("d").Resource()
 	add := func(in collab.Resource, users ...string) {
 		t.Helper()
 		must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), in, users, true, func(_ int, m *collab.Member) { m.Name = new("U") })[0])
 	}
 	read := func(user string) (calls int) {
 		return storetest.Calls(t, func(ctx context.Context) {
-			_, err := s.Profiles(ctx, collab.UsersIn(doc, []string{user}))
+			_, err := s.Profiles(ctx, collab.UsersAt(on, []string{user}))
 			must.Do(t, err)
 		})
 	}
