@@ -17,10 +17,13 @@ const (
 	profileTTL   = time.Minute // how long Profiles remembers
 	mostProfiles = 10_000
 
-	// Bounds of one call of Profiles.
-	profileUnits     = 200 // read units for users
-	profileResources = 100 // users and resources whose folders are read
-	firstProfiles    = 20  // items to read first, before their sizes are known
+	// Bounds of one call of Profiles, in read units for users and for levels.
+	profileUnits = 200
+	levelUnits   = 150
+
+	// Items and resources to read first, before their sizes and folders are known.
+	firstProfiles = 20
+	firstLevels   = 10
 )
 
 // Profiles returns what a resource shows of the stored users among users: each field from the
@@ -87,24 +90,40 @@ func (s *Store) Profiles(ctx context.Context, users []collab.UserAt) (map[collab
 	return list, nil
 }
 
-// rememberedLevels returns the levels of the first resources of users: see Levels. It remembers them
-// for a minute.
+// rememberedLevels returns the levels of the first resources of users, of as many as levelUnits
+// allow: see Levels. It remembers them for a minute.
 func (s *Store) rememberedLevels(ctx context.Context, users []collab.UserAt) (map[collab.Resource][]collab.Resource, error) {
 	levels, now := map[collab.Resource][]collab.Resource{}, s.Now()
+	seen := map[collab.Resource]bool{}
 	var missing []collab.Resource
 	for _, u := range users {
+		if seen[u.In] {
+			continue
+		}
+		seen[u.In] = true
 		if of, ok := s.levels.Get(u.In, now); ok {
 			levels[u.In] = of
-		} else if len(missing) < profileResources {
+		} else {
 			missing = append(missing, u.In)
 		}
 	}
-	read, err := s.levelsOf(ctx, missing)
-	for in, of := range read {
-		levels[in] = of
-		s.levels.Put(in, of, now.Add(profileTTL))
+	read := map[collab.Resource]bool{}
+	for most := firstLevels; len(missing) > 0 && len(read) < levelUnits; most *= 2 {
+		part := missing[:min(most, len(missing))]
+		found, err := s.levelsOf(ctx, part)
+		if err != nil {
+			return levels, err
+		}
+		for in, of := range found {
+			levels[in] = of
+			s.levels.Put(in, of, now.Add(profileTTL))
+			for _, level := range of {
+				read[level] = true
+			}
+		}
+		missing = missing[len(part):]
 	}
-	return levels, err
+	return levels, nil
 }
 
 // PresentProfiles returns the stored users among users at each resource of an organization, as they

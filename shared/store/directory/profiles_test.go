@@ -110,3 +110,30 @@ func TestProfilesForgotten(t *testing.T) {
 		})
 	}
 }
+
+// TestProfilesOfDocuments checks the read units of a call for a user in many documents, and that the
+// next call goes on, however many users the first documents have.
+func TestProfilesOfDocuments(t *testing.T) {
+	s := New(storetest.New(t))
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	org := collab.Resource{OrganizationRef: acme}
+	must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), org, []string{"ann"}, true, func(_ int, m *collab.Member) { m.Name = new("Ann") })[0])
+	var users []collab.UserAt
+	for i := range 200 {
+		id := fmt.Sprint("d", i)
+		s.putDocument(t, id, "")
+		users = append(users, collab.UsersAt(acme.Document(id).Resource(), []string{"ann", "ann", "bob", "cid"}[:1+3/(i+1)])...)
+	}
+	for _, want := range []int{150, 200} {
+		var usage collab.Usage
+		list, err := s.Profiles(collab.WithUsage(t.Context(), &usage), users)
+		must.Do(t, err)
+		named := 0
+		for _, profiles := range list {
+			named += len(profiles)
+		}
+		if read, _, _ := usage.Total(); named != want || read > levelUnits+profileUnits {
+			t.Errorf("%d documents have the name, want %d, for %.1f units", named, want, read)
+		}
+	}
+}
