@@ -136,7 +136,7 @@ func TestAddressElsewhere(t *testing.T) {
 func TestManyNames(t *testing.T) {
 	const threads, each = 20, 100
 	var log bytes.Buffer
-	c := newCaller(t, func(of *app.Config) { of.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	c := newCaller(t, func(config *app.Config) { config.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 	for i := range threads {
 		var tags, users []string
 		for j := range each {

@@ -170,7 +170,7 @@ var userFields, shownOfUsers = func() (all map[string]bool, shown Fields) {
 type users struct {
 	document string // of the object
 	field    string // with the object
-	untold   bool   // the tag has no object: nil adds none
+	absent   bool   // the tag has no object: nil adds none
 	visit    func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON]
 }
 
@@ -228,7 +228,7 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 				value, err := from.ReadValue()
 				must(err)
 				must(to.WriteValue(value))
-				if isTag {
+				if name == "userId" {
 					tagged = value.Clone()
 				} else {
 					must(json.Unmarshal(value, &u.document))
@@ -239,7 +239,7 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 		within.prune(from, to, u)
 	}
 	if isTag && tagged != nil {
-		u.untold, u.field = true, contactField
+		u.absent, u.field = true, contactField
 		if user := u.visit(u, Keyed[collab.JSON]{{"userId", collab.JSON(tagged)}}); user != nil {
 			must(to.WriteToken(jsontext.String(contactField)))
 			must(to.WriteValue(jsontext.Value(JSON(user))))
@@ -291,13 +291,13 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 		default:
 			others = append(others, shown)
 		}
-		if u.untold {
+		if u.absent {
 			return nil
 		}
 		return user
 	})
 	profiles, err := c.profiles(ctx, append(authors, others...))
-	if err != nil {
+	if err != nil && collab.CodeOf(err) != collab.ResourceExhausted {
 		c.cause = err // the response has the names in the objects
 	}
 	if len(profiles) == 0 {
@@ -313,7 +313,7 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 			}
 		}
 		more := WrappedLen(JSON(present)) - WrappedLen(JSON(user))
-		if u.untold {
+		if u.absent {
 			more = WrappedLen(JSON(present)) + len(`,"contact":`)
 			user = nil
 		}

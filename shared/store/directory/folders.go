@@ -410,7 +410,7 @@ func (s *Store) levelsOf(ctx context.Context, list []collab.Resource) (map[colla
 	org := list[0].OrganizationRef
 	var documents []string
 	for _, in := range list {
-		if _, known := levels[in]; !known && in.Document.Document != "" {
+		if _, listed := levels[in]; !listed && in.Document.Document != "" {
 			documents = append(documents, in.Document.Document)
 		}
 		levels[in] = nil

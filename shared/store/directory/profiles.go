@@ -56,10 +56,10 @@ func (s *Store) Profiles(ctx context.Context, users []collab.UserAt) (map[collab
 	missing = slices.DeleteFunc(missing, func(u collab.UserAt) bool { return levels[u.In] == nil })
 	found := map[keys.Key]store.Item{}
 	spent := 0.0
-	for most := firstProfiles; len(missing) > 0 && spent < profileUnits; most = min(2*most, int(2*(profileUnits-spent))) {
+	for limit := firstProfiles; len(missing) > 0 && spent < profileUnits; limit = min(2*limit, int(2*(profileUnits-spent))) {
 		var ask []keys.Key
 		n := 0
-		for ; n < len(missing) && len(ask) < most; n++ {
+		for ; n < len(missing) && len(ask) < limit; n++ {
 			ask = append(ask, memberKeys(levels[missing[n].In], missing[n].User)...)
 		}
 		ask = slices.DeleteFunc(ask, func(k keys.Key) bool { _, read := found[k]; return read })
@@ -101,23 +101,23 @@ func (s *Store) rememberedLevels(ctx context.Context, users []collab.UserAt) (ma
 			continue
 		}
 		seen[u.In] = true
-		if of, ok := s.levels.Get(u.In, now); ok {
-			levels[u.In] = of
+		if above, ok := s.levels.Get(u.In, now); ok {
+			levels[u.In] = above
 		} else {
 			missing = append(missing, u.In)
 		}
 	}
 	read := map[collab.Resource]bool{}
-	for most := firstLevels; len(missing) > 0 && len(read) < levelUnits; most *= 2 {
-		part := missing[:min(most, len(missing))]
+	for limit := firstLevels; len(missing) > 0 && len(read) < levelUnits; limit *= 2 {
+		part := missing[:min(limit, len(missing))]
 		found, err := s.levelsOf(ctx, part)
 		if err != nil {
 			return levels, err
 		}
-		for in, of := range found {
-			levels[in] = of
-			s.levels.Put(in, of, now.Add(profileTTL))
-			for _, level := range of {
+		for in, above := range found {
+			levels[in] = above
+			s.levels.Put(in, above, now.Add(profileTTL))
+			for _, level := range above {
 				read[level] = true
 			}
 		}
