@@ -182,9 +182,9 @@ func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader
 		e := &entries[i]
 		in := e.Document(r.Org).Resource()
 		readers = append(readers, collab.UserAt{In: in, User: r.User})
-		actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID})
 		named = append(named, collab.UsersAt(in, e.Notification.Users())...)
 		if e.Thread != nil {
+			actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID}) // others are as they were sent
 			named = append(named, collab.UsersAt(in, e.Thread.Users())...)
 		}
 	}
