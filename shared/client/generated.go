@@ -881,9 +881,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // without duplicates and missing ones; those of groups are listed group by group. All filters
 // combine: for groups, the response has only users of the level. With searchKey, a page examines at
 // most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document
-// can be a second late. Users of a document have each field of their profile from the nearest level
-// that has it, among the document, its folders and the organization; so do users of a folder with
-// searchKey.
+// can be a second late. Users of a folder or document have each field of their profile from the
+// nearest level that has it, among the document, its folders and the organization, unless ownFields
+// is true.
 //
 // For a person, the list has the users of a document, its folders and its organization that can see
 // the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -3342,6 +3342,8 @@ type UsersGetRequest struct {
 	SearchKey string `json:"searchKey,omitzero"`
 	// Users of any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
+	// Return only the fields that are stored at the level, as a copy of the data needs them
+	OwnFields bool `json:"ownFields,omitzero"`
 	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the previous page

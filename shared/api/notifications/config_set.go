@@ -223,13 +223,13 @@ func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, 
 	if times.Frequency != collab.MailDaily || times.Zone != "" {
 		return s.Directory.SetMailTimes(ctx, org, users, times)
 	}
-	members, err := s.Directory.Members(ctx, org, users)
+	zones, err := s.Directory.TimeZones(ctx, org, users)
 	if err != nil {
 		return err
 	}
 	byZone := map[string][]string{}
 	for _, u := range users {
-		zone := members[u].TimeZone
+		zone := zones[u]
 		byZone[zone] = append(byZone[zone], u)
 	}
 	for zone, users := range byZone {

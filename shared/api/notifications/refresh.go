@@ -15,7 +15,7 @@ import (
 func (s *Service) refresh(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, req *GetRequest,
 ) (list []collab.InboxEntry, reader collab.User, left int, err error) {
-	r := inboxview.Reader{Settings: call.Settings, Org: org, User: req.UserID, Locale: req.Locale, Now: call.Millis()}
+	r := inboxview.Reader{Settings: call.Settings, Org: org, User: req.UserID, Locale: req.Locale, BackEnd: call.Person == nil}
 	if req.AsUserID != nil {
 		r.Covered = func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error) {
 			ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })

@@ -19,7 +19,8 @@ import (
 type ExportOptions struct {
 	// Documented only uses documented operations, without an operator's rights. The file then lacks
 	// groups, preferences, read states, removals and unsubscribed users, and the content of
-	// disabled documents. Export returns an error for a disabled organization.
+	// disabled documents, and users have the fields of all levels at each. Export returns an error
+	// for a disabled organization.
 	Documented bool
 
 	Progress func(Progress) // called from time to time; may be nil
@@ -431,7 +432,7 @@ func (e *exporter) users() error {
 	}
 	for _, f := range e.folders {
 		folder := textOf(f, "folderId")
-		err := pages(e, path, map[string]any{"folderId": folder}, func(page items) error { return e.granted("folder", folder, page) })
+		err := pages(e, path, e.ownFields(map[string]any{"folderId": folder}), func(page items) error { return e.granted("folder", folder, page) })
 		if client.CodeOf(err) == client.CodeNotFound { // deleted during the export
 			continue
 		}
@@ -439,7 +440,7 @@ func (e *exporter) users() error {
 			return err
 		}
 	}
-	request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
+	request := e.ownFields(map[string]any{"allDocuments": true, "groupByDocumentId": true})
 	return pages(e, path, request, func(page groups) error {
 		for _, group := range page {
 			if err := e.granted("document", group.Key, group.Value); err != nil {
@@ -448,6 +449,15 @@ func (e *exporter) users() error {
 		}
 		return nil
 	})
+}
+
+// ownFields adds the field of a request for users that excludes fields from other levels. It is not
+// documented by other services.
+func (e *exporter) ownFields(request map[string]any) map[string]any {
+	if !e.Documented {
+		request["ownFields"] = true
+	}
+	return request
 }
 
 // granted writes users of the organization, a folder or a document after the ends of their grants,

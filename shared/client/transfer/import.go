@@ -518,7 +518,8 @@ func (i *importer) users(batch []*line) error {
 func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
 	for few := range slices.Chunk(batch, most) {
 		there := map[string]object{}
-		err := i.get("/v2/users/get", withMember(level, "userIds", userIDs(few)), func(u object) { there[textOf(u, "userId")] = u })
+		request := withMember(withMember(level, "ownFields", true), "userIds", userIDs(few))
+		err := i.get("/v2/users/get", request, func(u object) { there[textOf(u, "userId")] = u })
 		if err != nil && !refuses(err) {
 			return nil, err
 		}

@@ -409,7 +409,7 @@ func (w *world) left() {
 	want := []string{
 		"alone of " + erased + " to  for &{restricted  []}, ",
 		`of bob of {"userId":"bob"} to ` + erased + " for <nil>, rejected",
-		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]} {🎉 []}]`,
+		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]}]`,
 		"of the person of " + erased + " to " + erased + " for &{restricted  [bob]}, accepted",
 		"  1 by erased-user:    []",
 		"  2 by bob: fine, {{erased-user}}   []",
