@@ -64,7 +64,7 @@ func (s *Store) Profiles(ctx context.Context, users []collab.UserAt) (map[collab
 		}
 		ask = slices.DeleteFunc(ask, func(k keys.Key) bool { _, read := found[k]; return read })
 		units := float64(len(ask)) / 2
-		if spent += units; collab.UsageOf(ctx).BeforeRead(units) != nil {
+		if spent += units; collab.UsageOf(ctx).ReadLeft() < units {
 			return list, nil
 		}
 		items, err := s.GetAll(ctx, ask, false)
