@@ -41,7 +41,7 @@ func (s *service) addQueues() {
 		case keys.EventsQueue:
 			s.events = made
 			s.output("EventsQueueUrl", "Queue "+q.Name, made.live.QueueUrl())
-		case keys.WebhooksQueue:
+		case keys.CallsQueue:
 			s.webhooks = made
 		}
 		s.output(name+"DeadQueueUrl", "Dead letters of queue "+q.Name, dead.QueueUrl())

@@ -42,7 +42,7 @@ func newCloud(t testing.TB) cloud {
 	urls, err := queue.Create(t.Context(), c.aws, rand.Text()+"-")
 	must.Do(t, err)
 	must.Do(t, mail.CreateIdentity(t.Context(), c.aws, c.sender))
-	c.events, c.webhooks = c.queue(urls[keys.EventsQueue]), c.queue(urls[keys.WebhooksQueue])
+	c.events, c.webhooks = c.queue(urls[keys.EventsQueue]), c.queue(urls[keys.CallsQueue])
 	return c
 }
 

@@ -187,7 +187,7 @@ func TestLeftOut(t *testing.T) {
 
 func TestSendLanes(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[keys.WebhooksQueue]
+	url := create(t, cfg)[keys.CallsQueue]
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 	want := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}
 	later := want
@@ -222,7 +222,7 @@ func TestGroup(t *testing.T) {
 		q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 		for _, acct := range []string{"acme", strings.Repeat("é", 128)} {
 			err := q.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: acct, ID: "e"}})
-			if name == keys.WebhooksQueue {
+			if name == keys.CallsQueue {
 				err = q.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: acct, WebhookID: "hook"}})
 			}
 			must.Do(t, err)

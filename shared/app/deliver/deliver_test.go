@@ -72,7 +72,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	}
 	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
 	must.Do(t, err)
-	c.EventsURL, c.WebhooksURL = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
+	c.EventsURL, c.CallsURL = urls[keys.EventsQueue], urls[keys.CallsQueue]
 	must.Do(t, mail.CreateIdentity(t.Context(), cloud, c.Mail.From))
 	directory := directory.New(tableOf(c))
 	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
@@ -184,7 +184,7 @@ func TestMailIsChecked(t *testing.T) {
 
 func TestFromEnvironment(t *testing.T) {
 	values := map[string]string{
-		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "WEBHOOKS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
+		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "CALLS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
 		"MAIL_UNSUBSCRIBE": "https://example.com/bye", "MAIL_CONFIGURATION_SET": "set", "MAIL_FROM_NAME": "N", "MAIL_PRODUCT": "P", "MAIL_LINK": "https://l",
 		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
 	}
@@ -195,7 +195,7 @@ func TestFromEnvironment(t *testing.T) {
 		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
 	}
 	c, err := deliver.FromEnvironment(t.Context(), environment())
-	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || !reflect.DeepEqual(c.Mail, wantMail) || len(c.PrivateRanges) != 2 {
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.CallsURL != "w" || !reflect.DeepEqual(c.Mail, wantMail) || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")
@@ -272,7 +272,7 @@ func TestLocal(t *testing.T) {
 	case <-time.After(2 * worker.Grace):
 		t.Error("it does not end")
 	}
-	for _, q := range []*queue.Queue{queue.New(c.SQS, c.EventsURL, c.Log), queue.New(c.SQS, c.WebhooksURL, c.Log)} {
+	for _, q := range []*queue.Queue{queue.New(c.SQS, c.EventsURL, c.Log), queue.New(c.SQS, c.CallsURL, c.Log)} {
 		if n, err := q.Waiting(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d messages are left, %v", n, err)
 		}

@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	values := map[string]string{"TABLE_NAME": "relay-" + rand.Text(), "STAGE": "test"}
 	urls, err := queue.Create(t.Context(), localstacktest.Config(localstacktest.MiniStack(t)), values["TABLE_NAME"]+"-")
 	must.Do(t, err)
-	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
+	values["EVENTS_QUEUE_URL"], values["CALLS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.CallsQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
 	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader))
 	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"]))

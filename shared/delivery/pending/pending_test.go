@@ -68,7 +68,7 @@ func newWorld(t testing.TB) *world {
 	urls, err := queue.Create(t.Context(), cfg, name+"-")
 	must.Do(t, err)
 	log := slog.New(slog.DiscardHandler)
-	w.events, w.webhooks = queue.New(cfg, urls[keys.EventsQueue], log), queue.New(cfg, urls[keys.WebhooksQueue], log)
+	w.events, w.webhooks = queue.New(cfg, urls[keys.EventsQueue], log), queue.New(cfg, urls[keys.CallsQueue], log)
 	return w
 }
 

@@ -267,7 +267,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		if err != nil && it.Text(keys.SK) >= store.Everything.From {
 			return store.Unreadable(it.Key(), err)
 		}
-		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Lane(id, hook))); err != nil {
+		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Task(collab.TaskRef{Kind: collab.WebhookTask, Account: id, ID: hook}))); err != nil {
 			return err
 		}
 	}
