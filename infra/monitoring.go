@@ -124,11 +124,11 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"WebhooksLate", "A webhook endpoint with deliveries has waited ten minutes for deliver",
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"EventsFailed", "The delivery of an event has failed for hours: see admin pending get --kind failed",
-			s.metric(metrics.EventsFailed, "Sum", "", 5), 1, 1, 1, quiet},
+			s.metric(metrics.TasksFailed, "Sum", "", 5), 1, 1, 1, quiet},
 		{"MailsHeld", "Emails wait, because a quota of their account or of SES is used up: see the log of deliver",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
-			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
+			s.metric(metrics.TaskAge, "Maximum", "", 5), 900, 3, 3, broken},
 		{"Errors", "At least 1 % of requests fail with 5xx",
 			gateway.MetricServerError(every(5, "Average")), 0.01, 3, 2, quiet},
 		{"Slow", "At least 1 % of requests take three seconds or more",
@@ -235,7 +235,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
 	var retried []awscloudwatch.IMetric
-	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.EventsFailed, metrics.Unreadable} {
+	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.TasksFailed, metrics.Unreadable} {
 		retried = append(retried, s.metric(figure, "Sum", "", 5))
 	}
 	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {
@@ -264,7 +264,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 				s.events.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events, dead")),
 				s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks, dead"))),
 			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
-				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.PendingEventAge, "Maximum", "", 5)),
+				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.TaskAge, "Maximum", "", 5)),
 			graph(
 				"Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")),
 				deliver.MetricThrottles(of("Sum", "throttled")),

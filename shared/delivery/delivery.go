@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -157,35 +156,30 @@ func (d *Deliverer) take(ctx context.Context, ref collab.TaskRef, h handler) err
 		defer cancel()
 	}
 	ctx, charge := d.metered(ctx)
-	ran := error(nil)
-	due, failed, err := d.Outbox.Run(ctx, ref, h.lease, func(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
+	r, err := d.Outbox.Run(ctx, ref, h.lease, func(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v", p)
 				d.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
 			}
-			ran = err
 		}()
 		return h.run(d, ctx, t)
 	})
 	charge(ref.Account)
-	level, text := slog.LevelWarn, "task to be repeated"
-	if failed {
-		level, text = slog.LevelError, "task failed: an operator can retry it"
-		d.Metrics.Add(metrics.TasksFailed, "", 1)
-	}
-	if err != nil {
+	if r.Failure != nil {
+		level, text := slog.LevelWarn, "task to be repeated"
+		if r.Failed {
+			level, text = slog.LevelError, "task failed: an operator can retry it"
+			d.Metrics.Add(metrics.TasksFailed, "", 1)
+		}
 		d.Log.LogAttrs(ctx, level, text, slog.String("account", ref.Account), slog.String("kind", string(ref.Kind)),
-			slog.String("id", ref.ID), slog.Any("cause", err))
+			slog.String("id", ref.ID), slog.Any("cause", r.Failure))
 	}
-	switch wait := max(time.UnixMilli(due).Sub(d.Now()), 0); {
-	case ran != nil && errors.Is(err, ran):
-		return nil
-	case err != nil || due == 0 || wait > task.MessageWithin:
-		return err
-	default:
-		return d.Queue.SendIn(context.WithoutCancel(ctx), wait, ref)
+	if r.Message && err == nil {
+		wait := max(time.UnixMilli(r.Due).Sub(d.Now()), 0)
+		err = d.Queue.SendIn(context.WithoutCancel(ctx), wait, ref)
 	}
+	return err
 }
 
 func (d *Deliverer) millis() collab.Millis { return d.Now().UnixMilli() }

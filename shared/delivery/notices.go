@@ -40,11 +40,11 @@ func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list
 			notice, due := r.noticeFor(n.ID, channel, list[i])
 			notice.ID = id // an existing entry keeps its notice
 			expires := outbox.Expiry(max(due, r.millis()))
-			earlier, err := r.Outbox.Touch(ctx, notice.Task(), due, task.Addition{Body: notice.Body(), From: inbox.Position(n)}, expires)
+			soon, err := r.Outbox.Touch(ctx, notice.Task(), due, task.Addition{Body: notice.Body(), From: inbox.Position(n)}, expires)
 			if err != nil {
 				return err
 			}
-			if wait := max(time.UnixMilli(due).Sub(r.Now()), 0); earlier && wait <= task.MessageWithin {
+			if wait := max(time.UnixMilli(due).Sub(r.Now()), 0); soon {
 				mu.Lock()
 				messages[wait] = append(messages[wait], notice.Task())
 				mu.Unlock()
@@ -87,7 +87,7 @@ type noticeRun struct {
 	task    *task.Task
 	account collab.Account
 	org     collab.OrganizationRef
-	times   collab.MailTimes // of the recipient
+	times   *collab.MailTimes // of the recipient; nil until read
 	list    *inbox.ToNotify
 }
 
@@ -104,23 +104,34 @@ func (d *Deliverer) notice(ctx context.Context, t *task.Task) (o task.Outcome, e
 	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
 		o.Due, err = 0, nil
 	}
-	o.Added = cmp.Or(o.Due, r.next())
+	if o.Added = o.Due; o.Added == 0 && err == nil {
+		o.Added, err = r.next(ctx)
+	}
 	return o, err
 }
 
 // next returns the time when a later notice to the recipient is due.
-func (r *noticeRun) next() collab.Millis {
-	if next := r.times.Next(r.Now()); !next.IsZero() {
-		return next.UnixMilli()
+func (r *noticeRun) next(ctx context.Context) (collab.Millis, error) {
+	if r.times == nil && !r.account.Settings.NotificationPreferencesOff {
+		list, err := r.Directory.PreferencesOf(ctx, 1, func(int) (string, collab.DocumentRef) {
+			return r.For.User, collab.DocumentRef{OrganizationRef: r.org}
+		})
+		if err != nil {
+			return 0, err
+		}
+		r.times = &list[0].Mail
 	}
-	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
+	if next := collab.Deref(r.times).Next(r.Now()); !next.IsZero() {
+		return next.UnixMilli(), nil
+	}
+	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli(), nil
 }
 
 // run sends the notice, or returns the time of the next attempt.
 func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis, err error) {
 	enabled := false
 	var usedUp *collab.Error
-	steps := []func() error{func() (err error) {
+	err = both(func() (err error) {
 		if r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization); enabled {
 			usedUp, _ = errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails))
 		}
@@ -128,11 +139,8 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 	}, func() (err error) {
 		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToNotify(ctx, r.task.From, r.Channel, r.ID)
 		return err
-	}, func() (err error) {
-		r.times, err = r.mailTimes(ctx)
-		return err
-	}}
-	if err := each(len(steps), concurrency, func(i int) error { return steps[i]() }); err != nil {
+	})
+	if err != nil {
 		return 0, err
 	}
 	if !enabled {
@@ -165,21 +173,6 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 		return due, err
 	}
 	return 0, r.list.Finish(ctx)
-}
-
-// mailTimes returns the recipient's schedule for emails.
-func (r *noticeRun) mailTimes(ctx context.Context) (collab.MailTimes, error) {
-	account, err := r.Deliverer.account(ctx, r.For.Account)
-	if err != nil || account.Settings.NotificationPreferencesOff {
-		return collab.MailTimes{}, err
-	}
-	list, err := r.Directory.PreferencesOf(ctx, 1, func(int) (string, collab.DocumentRef) {
-		return r.For.User, collab.DocumentRef{OrganizationRef: r.org}
-	})
-	if err != nil {
-		return collab.MailTimes{}, err
-	}
-	return list[0].Mail, nil
 }
 
 // spent charges the account for an email or a notification.due event.
@@ -371,6 +364,7 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 		list, err := r.Directory.PreferencesOf(ctx, len(documents), func(i int) (string, collab.DocumentRef) { return r.For.User, documents[i] })
 		for i, set := range list {
 			t.preferences[documents[i]] = set
+			r.times = &set.Mail
 		}
 		return err
 	})

@@ -393,7 +393,7 @@ func TestPermissionProvider(t *testing.T) {
 			ev := a.notification(func(ev *draft) {
 				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
 			})
-			w.must(w.start().Event(t.Context(), event(ev)))
+			w.must(w.start().take(t.Context(), event(ev)))
 			inbox, _ := a.reached(ev, "bob", "cid", "eve")
 			if diff := cmp.Diff(test.want, inbox); diff != "" {
 				t.Error(diff)
@@ -427,7 +427,7 @@ func TestPermissionProviderHangs(t *testing.T) {
 		a.provider(url, "s")
 		ev := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 		start := time.Now()
-		w.must(w.start().Event(t.Context(), event(ev)))
+		w.must(w.start().take(t.Context(), event(ev)))
 		if work := w.work(ev); work != nil {
 			t.Errorf("pending %+v", work)
 		}
@@ -485,7 +485,7 @@ func TestManyRecipients(t *testing.T) {
 			}
 			p := w.start(func(o *delivery.Options) { o.PageSize = page })
 			for _, want := range []int{page, 2 * page, n} {
-				w.must(p.Event(t.Context(), event(ev)))
+				w.must(p.take(t.Context(), event(ev)))
 				if found, err := a.db.Outbox.GetAll(t.Context(), entries, true); len(found) != want || err != nil {
 					t.Errorf("%d have it, %v, want %d of %d", len(found), err, want, n)
 				}

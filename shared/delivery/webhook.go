@@ -52,7 +52,7 @@ func (r *eventRun) webhooks(ctx context.Context) error {
 		woken = append(woken, refs[i])
 	}
 	err = each(len(woken), concurrency, func(i int) error {
-		_, err := r.Outbox.Write(ctx, r.Outbox.Wake(woken[i]))
+		_, err := r.Outbox.Write(ctx, r.Outbox.Wake(woken[i], true))
 		return err
 	})
 	if len(woken) > 0 {

@@ -44,6 +44,7 @@ const (
 	Claimed  = "cv" // version at the last claim
 	Attempts = "try"
 	State    = "state" // progress
+	Message  = "msg"   // milliseconds: arrival of a message
 	Failure  = "why"   // error of the last attempt
 
 	Channels     = "chn" // of preferences: further channels

@@ -292,7 +292,7 @@ func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) er
 }
 
 func (s *Store) wake(ctx context.Context, e collab.EndpointRef) error {
-	_, err := s.Write(ctx, s.outbox.Wake(EndpointTask(e.Account, e.WebhookID)))
+	_, err := s.Write(ctx, s.outbox.Wake(EndpointTask(e.Account, e.WebhookID), false))
 	return err
 }
 

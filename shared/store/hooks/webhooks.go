@@ -61,7 +61,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
 		w = *stored
-		return []store.Write{s.outbox.Wake(EndpointTask(acct, id))}, err
+		return []store.Write{s.outbox.Wake(EndpointTask(acct, id), false)}, err
 	})
 	return w, err
 }

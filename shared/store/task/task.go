@@ -9,6 +9,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -59,6 +60,8 @@ type Task struct {
 	Next   collab.Millis `dynamodbav:"-"` // when the relay sends a message
 	Failed bool          `dynamodbav:"-"` // it waits for the operator
 
+	Message collab.Millis `dynamodbav:"msg,omitempty"` // arrival of the last message that a run sent
+
 	Version int64         `dynamodbav:"ver"`             // changes with additions and steps
 	Claimed int64         `dynamodbav:"cv,omitempty"`    // version at the last claim
 	Lease   collab.Millis `dynamodbav:"until,omitempty"` // end of the claim
@@ -68,7 +71,7 @@ type Task struct {
 }
 
 // Sees reports whether a run that starts later, without another touch, finds what was added before
-// the task was read.
+// the task was read. The task must be of a kind that is claimed with a lease.
 func (t *Task) Sees(now collab.Millis) bool {
 	if t.Due == 0 || t.Failed {
 		return false
@@ -105,9 +108,12 @@ func read(it store.Item) (*Task, error) {
 	return t, nil
 }
 
+// soon reports whether a message is sent ahead for a time.
+func (s *Store) soon(due collab.Millis) bool { return due-s.Millis() <= MessageWithin.Milliseconds() }
+
 // next returns the time at which the relay sends the message of a task that is due at a time.
 func (s *Store) next(due collab.Millis) collab.Millis {
-	if due-s.Millis() > MessageWithin.Milliseconds() {
+	if !s.soon(due) {
 		return due
 	}
 	return max(due, s.Millis()) + lossWait.Milliseconds()
@@ -139,9 +145,14 @@ func newVersion() expression.UpdateBuilder {
 	return expression.Add(expression.Name(keys.Version), expression.Value(1))
 }
 
-// Wake returns the write that makes a task due now, or adds it.
-func (s *Store) Wake(t collab.TaskRef) store.Write {
-	return store.Update(keys.Task(t), s.set(newVersion(), t, s.Millis()))
+// Wake returns the write that makes a task due now, or adds it. If message is true, the caller sends
+// a message, otherwise the relay.
+func (s *Store) Wake(t collab.TaskRef, message bool) store.Write {
+	u := s.set(newVersion(), t, s.Millis()).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
+	if !message {
+		u = u.Set(expression.Name(keys.DueAt), expression.Value(keys.DueTask(string(t.Kind), s.Millis(), t).SK))
+	}
+	return store.Update(keys.Task(t), u)
 }
 
 // Addition is what a touch adds to a task.
@@ -150,17 +161,19 @@ type Addition struct {
 	From string // the least position stays
 }
 
-// Touch adds to a task, or adds the task. The earlier time wins. It reports whether the task is due
-// earlier than before, so that a message has to be sent. A call may be repeated.
-func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, a Addition, expires int64) (earlier bool, err error) {
-	at, from, body, position := expression.Name(keys.StartedAt), expression.Name(keys.From), expression.Name(keys.Body), expression.Name(keys.DueAt)
+// Touch adds to a task, or adds the task. The earlier time wins, and a failed task still waits for
+// the operator. It reports whether a message has to be sent for the time: the task is due soon, and
+// was not due so early. A call may be repeated.
+func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, a Addition, expires int64) (message bool, err error) {
+	at, from, body := expression.Name(keys.StartedAt), expression.Name(keys.From), expression.Name(keys.Body)
+	partition, position := expression.Name(keys.Due), expression.Name(keys.DueAt)
 	k := keys.DueTask(string(t.Kind), s.next(due), t)
 	update := newVersion().
 		Set(at, expression.IfNotExists(at, expression.Value(due))).
 		Set(from, expression.IfNotExists(from, expression.Value(a.From))).
 		Set(body, expression.IfNotExists(body, expression.Value(a.Body))).
 		Set(expression.Name(keys.Expires), expression.Value(expires)).
-		Set(expression.Name(keys.Due), expression.Value(k.PK)).
+		Set(partition, expression.IfNotExists(partition, expression.Value(k.PK))).
 		Set(position, expression.IfNotExists(position, expression.Value(k.SK)))
 	it, _, err := s.WriteOne(ctx, store.Update(keys.Task(t), update), types.ReturnValueAllNew)
 	if err != nil {
@@ -176,14 +189,14 @@ func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, 
 			return false, err
 		}
 	}
-	if stored.Due > due {
+	if stored.Due > due && !stored.Failed {
 		lower := store.Update(keys.Task(t), s.set(expression.UpdateBuilder{}, t, due), at.GreaterThan(expression.Value(due)))
 		if _, err := s.Write(ctx, lower); err != nil {
 			return false, err
 		}
-		return true, nil
+		return s.soon(due), nil
 	}
-	return stored.Version == 1, nil
+	return stored.Version == 1 && s.soon(due), nil
 }
 
 // Tasks returns tasks in the order of refs, with strong consistency; nil for one that does not exist.
@@ -280,7 +293,7 @@ func (s *Store) settled(t *Task, o Outcome, mark string, same ...string) store.W
 	}
 	u := s.free(newVersion(), mark).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
 	if o.Due != 0 {
-		u = s.set(u, t.TaskRef, o.Due)
+		u = s.set(u, t.TaskRef, o.Due).Set(expression.Name(keys.Message), expression.Value(o.Due))
 	} else {
 		u = u.Remove(expression.Name(keys.StartedAt)).Remove(expression.Name(keys.Due)).Remove(expression.Name(keys.DueAt))
 	}
@@ -324,23 +337,36 @@ func (s *Store) Advance(ctx context.Context, t *Task, state string) (bool, error
 // Handler does a step of a task.
 type Handler func(context.Context, *Task) (Outcome, error)
 
+// Result is the result of Run.
+type Result struct {
+	Due     collab.Millis // of the next step; 0 for none
+	Message bool          // a message has to be sent for then
+	Failure error         // of the handler, stored in the task
+	Failed  bool          // the task waits for the operator
+}
+
 // Run claims a task, and settles it with the outcome of a handler, or fails it with its error. It
-// returns the time of the next step, 0 for none, and the handler's error. failed reports that the
-// task waits for the operator.
-func (s *Store) Run(ctx context.Context, ref collab.TaskRef, lease time.Duration, handle Handler) (due collab.Millis, failed bool, err error) {
+// returns an error, and stores nothing, if the table fails or the context is canceled.
+func (s *Store) Run(ctx context.Context, ref collab.TaskRef, lease time.Duration, handle Handler) (r Result, err error) {
 	t, err := s.Claim(ctx, ref, lease)
 	if err != nil || t == nil {
-		return 0, false, err
+		return r, err
 	}
-	o, err := handle(ctx, t)
+	o, failure := handle(ctx, t)
+	if errors.Is(ctx.Err(), context.Canceled) { // the process ends; another continues
+		return r, cmp.Or(failure, ctx.Err())
+	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	if err != nil {
-		failed, stored := s.Fail(ending, t, err.Error())
-		return 0, failed, errors.Join(err, stored)
+	if failure != nil {
+		if r.Failed, err = s.Fail(ending, t, failure.Error()); err == nil {
+			r.Failure = failure
+		}
+		return r, err
 	}
-	due, err = s.Settle(ending, t, o)
-	return due, false, err
+	r.Due, err = s.Settle(ending, t, o)
+	r.Message = r.Due != 0 && s.soon(r.Due) && r.Due != t.Message
+	return r, err
 }
 
 // free adds to an update the end of a claim.
