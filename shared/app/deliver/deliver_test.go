@@ -127,7 +127,7 @@ func TestHandler(t *testing.T) {
 	ev := add(t, c, "bob@"+strings.ToLower(rand.Text())+".example")
 	handle, err := deliver.NewHandler(c)
 	must.Do(t, err)
-	ref := collab.EventRef{Account: "acme", ID: ev.ID}
+	ref := outbox.EventTask("acme", ev.ID)
 	run := func(messages ...string) string {
 		t.Helper()
 		var batch events.SQSEvent
@@ -140,7 +140,7 @@ func TestHandler(t *testing.T) {
 		must.Do(t, err)
 		return string(text)
 	}
-	if got := run(queue.Event{EventRef: ref}.Encode()); got != `{"batchItemFailures":[]}` {
+	if got := run(queue.Encode(ref)); got != `{"batchItemFailures":[]}` {
 		t.Errorf("answered %s", got)
 	}
 	if inboxLen(t, c) != 1 {
@@ -157,11 +157,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("wrote no %s:\n%s", want, &out)
 		}
 	}
-	o := outboxOf(c)
-	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
-	lanes, err := hooks.New(o).Lanes(t.Context(), lane)
-	must.Do(t, err)
-	got := run(queue.Lane{LaneRef: lane, Token: lanes[0].Holder}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	got := run(queue.Encode(hooks.EndpointTask("acme", "hook")), "no message", queue.Encode(ref))
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
 	}
@@ -231,14 +227,14 @@ func TestLocal(t *testing.T) {
 		l.Run(ctx)
 		close(ended)
 	}()
-	must.Do(t, queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}))
+	must.Do(t, queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log)}.SendIn(t.Context(), 0, outbox.EventTask("acme", sent.ID)))
 	if id := <-posts; id != sent.ID {
 		t.Errorf("got %s", id)
 	}
 	done := func(ev *collab.Event) bool {
-		at, err := outboxOf(c).Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID}, collab.EventWork)
+		at, err := outboxOf(c).Task(t.Context(), outbox.EventTask("acme", ev.ID))
 		must.Do(t, err)
-		return at == nil
+		return at.Due == 0
 	}
 	for !done(sent) { // otherwise the relay would resend it
 	}

@@ -133,9 +133,10 @@ func (s *Store) PutTask(t *Task) store.Write {
 	return store.Put(t.item())
 }
 
-// set adds to an update the attributes of a task that is due at a time.
-func (s *Store) set(u expression.UpdateBuilder, t collab.TaskRef, due collab.Millis) expression.UpdateBuilder {
-	k := keys.DueTask(string(t.Kind), s.next(due), t)
+// set adds to an update the attributes of a task that is due at a time, and sent by the relay at
+// another.
+func set(u expression.UpdateBuilder, t collab.TaskRef, due, next collab.Millis) expression.UpdateBuilder {
+	k := keys.DueTask(string(t.Kind), next, t)
 	return u.Set(expression.Name(keys.StartedAt), expression.Value(due)).
 		Set(expression.Name(keys.Due), expression.Value(k.PK)).
 		Set(expression.Name(keys.DueAt), expression.Value(k.SK))
@@ -148,10 +149,11 @@ func newVersion() expression.UpdateBuilder {
 // Wake returns the write that makes a task due now, or adds it. If message is true, the caller sends
 // a message, otherwise the relay.
 func (s *Store) Wake(t collab.TaskRef, message bool) store.Write {
-	u := s.set(newVersion(), t, s.Millis()).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
-	if !message {
-		u = u.Set(expression.Name(keys.DueAt), expression.Value(keys.DueTask(string(t.Kind), s.Millis(), t).SK))
+	due, next := s.Millis(), s.Millis()
+	if message {
+		next = s.next(due)
 	}
+	u := set(newVersion(), t, due, next).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
 	return store.Update(keys.Task(t), u)
 }
 
@@ -190,7 +192,7 @@ func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, 
 		}
 	}
 	if stored.Due > due && !stored.Failed {
-		lower := store.Update(keys.Task(t), s.set(expression.UpdateBuilder{}, t, due), at.GreaterThan(expression.Value(due)))
+		lower := store.Update(keys.Task(t), set(expression.UpdateBuilder{}, t, due, s.next(due)), at.GreaterThan(expression.Value(due)))
 		if _, err := s.Write(ctx, lower); err != nil {
 			return false, err
 		}
@@ -293,7 +295,7 @@ func (s *Store) settled(t *Task, o Outcome, mark string, same ...string) store.W
 	}
 	u := s.free(newVersion(), mark).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
 	if o.Due != 0 {
-		u = s.set(u, t.TaskRef, o.Due).Set(expression.Name(keys.Message), expression.Value(o.Due))
+		u = set(u, t.TaskRef, o.Due, s.next(o.Due)).Set(expression.Name(keys.Message), expression.Value(o.Due))
 	} else {
 		u = u.Remove(expression.Name(keys.StartedAt)).Remove(expression.Name(keys.Due)).Remove(expression.Name(keys.DueAt))
 	}
@@ -365,7 +367,7 @@ func (s *Store) Run(ctx context.Context, ref collab.TaskRef, lease time.Duration
 		return r, err
 	}
 	r.Due, err = s.Settle(ending, t, o)
-	r.Message = r.Due != 0 && s.soon(r.Due) && r.Due != t.Message
+	r.Message = r.Due != 0 && s.soon(r.Due) && (r.Due != t.Message || r.Due <= s.Millis())
 	return r, err
 }
 
@@ -431,7 +433,7 @@ func unmoved(t *Task) expression.ConditionBuilder {
 // Retry makes a failed task due now. The relay sends it. It returns NOT_FOUND if the task has not
 // failed.
 func (s *Store) Retry(ctx context.Context, t collab.TaskRef) error {
-	u := s.set(newVersion(), t, s.Millis()).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
+	u := set(newVersion(), t, s.Millis(), s.Millis()).Remove(expression.Name(keys.Attempts)).Remove(expression.Name(keys.Failure))
 	failed := keys.DueTask(keys.FailedTasks, 0, t).PK
 	refused, err := s.Write(ctx, store.Update(keys.Task(t), u, expression.Name(keys.Due).Equal(expression.Value(failed))))
 	if err == nil && refused != nil && !refused.Lost {
