@@ -311,7 +311,7 @@ func (w *world) erase(users []string, organizations ...string) string {
 func (w *world) run(job string) {
 	w.Helper()
 	for range 10_000 {
-		next, err := storetest.Run(w.context, w.outbox.Store, outbox.JobTask("acct", job), w.jobs.RunJob)
+		next, err := storetest.Run(w.context, w.jobs.Outbox.Store, outbox.JobTask("acct", job), w.jobs.RunJob)
 		w.must(err)
 		if next == 0 {
 			return
@@ -522,7 +522,7 @@ func TestErasedKilled(t *testing.T) {
 	job := w.erase([]string{person, "nobody"})
 	for after := 1; ; after += 4 {
 		mortal := newWorld(t, w.table, storetest.Killed(t, w.table, after), w.now)
-		next, err := storetest.Run(t.Context(), mortal.outbox.Store, outbox.JobTask("acct", job), mortal.jobs.RunJob)
+		next, err := storetest.Run(t.Context(), mortal.jobs.Outbox.Store, outbox.JobTask("acct", job), mortal.jobs.RunJob)
 		if err == nil && next == 0 {
 			break
 		}
