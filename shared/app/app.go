@@ -111,7 +111,7 @@ func New(c Config) *Service {
 		Inbox:     in,
 		// jobs also run for disabled organizations and documents
 		Deletion: deletion.New(th, inbox.New(o, d.WithDisabled())),
-		Tasks:    queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log)},
+		Tasks:    queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Silent: queue.NewSilent()},
 		Guard:    guard,
 		config:   c,
 		keys:     credentials.Cached(a, c.Now),

@@ -242,6 +242,11 @@ func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, er
 		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
 		r.Log.LogAttrs(ctx, slog.LevelWarn, "email rejected", slog.String("account", r.For.Account), slog.String("email", r.ID))
 		why = string(rejected)
+	case errors.Is(err, mail.ErrUnconfirmed):
+		r.spent(ctx)
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
+		r.Log.LogAttrs(ctx, slog.LevelWarn, "email not confirmed", slog.String("account", r.For.Account), slog.String("email", r.ID))
+		why = string(unconfirmed)
 	case errors.Is(err, mail.ErrThrottled):
 		return r.hold(ctx, "SES takes no more now", task.MessageWithin-shortHold, withoutText(err))
 	default:

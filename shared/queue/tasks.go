@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 
@@ -22,7 +23,14 @@ import (
 type Tasks struct {
 	Events *Queue // the queue keys.EventsQueue
 	Calls  *Queue // the queue keys.CallsQueue; may be nil in functions that send no such tasks
+
+	// Silent is shared by the requests of a process: after a time-out, Send leaves messages to the relay
+	// for a while. It may be nil.
+	Silent *cache.Breaker
 }
+
+// NewSilent returns a Breaker for Tasks.
+func NewSilent() *cache.Breaker { return cache.NewBreaker(1, 30*time.Second) }
 
 // Of returns the queue of a kind of task.
 func (q Tasks) Of(kind collab.TaskKind) *Queue {
@@ -32,6 +40,8 @@ func (q Tasks) Of(kind collab.TaskKind) *Queue {
 	}
 	return q.Events
 }
+
+var errSilent = errors.New("the queue did not answer in time")
 
 // Waiting is Waiting of the queue of a kind.
 func (q Tasks) Waiting(ctx context.Context, kind collab.TaskKind) (int, error) {
@@ -47,7 +57,14 @@ func (q Tasks) Send(ctx context.Context, tasks ...collab.TaskRef) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.SendTime)
 	defer cancel()
 	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // leaves time for another attempt
-	if err := q.SendIn(ctx, 0, tasks...); err != nil {
+	err := errSilent
+	if q.Silent == nil || !q.Silent.Refuses("", time.Now()) {
+		err = q.SendIn(ctx, 0, tasks...)
+		if q.Silent != nil {
+			q.Silent.Record("", time.Now(), ctx.Err() != nil)
+		}
+	}
+	if err != nil {
 		q.Events.log.LogAttrs(ctx, slog.LevelWarn, "tasks not sent: the relay sends them later", slog.String("account", tasks[0].Account),
 			slog.String("first", tasks[0].ID), slog.Int("tasks", len(tasks)), slog.Any("cause", err))
 	}

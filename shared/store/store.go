@@ -18,6 +18,7 @@ import (
 	"io"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,7 +44,7 @@ type Table struct {
 // concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random, sleep: sleep}
-	t.retry = &retryer{wait: t.jitter}
+	t.retry = &retryer{wait: t.jitter, refusals: cache.NewBreaker(mostRefusals, refusedPause)}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
 		o.Retryer = t.retry
