@@ -1,7 +1,6 @@
 package main
 
 import (
-
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"github.com/google/go-cmp/cmp"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
