@@ -32,8 +32,8 @@ import (
 
 const (
 	// descriptions of the functions
-	deliverDoes = "Handles the messages of events and webhook deliveries"
-	relayDoes   = "Resends pending work to the queues"
+	deliverDoes = "Runs the tasks that messages name: events, emails, webhook deliveries, jobs"
+	relayDoes   = "Sends messages about tasks that are due"
 )
 
 // patience limits every wait. The longest is for relay, which runs each minute.
@@ -205,7 +205,7 @@ func (d *deployment) loseMessage(t *testing.T, other string) string {
 	return ""
 }
 
-// makeDue makes the pending work of an event due now, because relay would wait for two minutes.
+// makeDue has relay send an event now, because it would wait for a minute.
 func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
 	o := outbox.New(d.accounts.Table)

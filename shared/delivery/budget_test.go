@@ -52,7 +52,7 @@ func TestBudget(t *testing.T) {
 }
 
 // TestBusyBudget checks the table units of an event with a post to a busy endpoint, where posts
-// share the lane's writes.
+// share the writes of the endpoint's task.
 func TestBusyBudget(t *testing.T) {
 	t.Parallel()
 	const n = 60
@@ -67,7 +67,7 @@ func TestBusyBudget(t *testing.T) {
 	w.settle(p)
 	read, write, _ := usage.Total()
 	t.Logf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
-	// slower machines need more turns of the lane
+	// slower machines need more runs
 	if len(r.posts()) != n || write/n > 7 || read/n > 7.5 {
 		t.Errorf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
 	}

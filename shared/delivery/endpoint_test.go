@@ -20,7 +20,8 @@ func shared(op string, body []byte) bool {
 	return bytes.Contains(body, []byte("#TASK#webhook#")) || bytes.Contains(body, []byte("#NEW\"")) && op != "DeleteItem"
 }
 
-// act runs a function as an actor that pauses before its first limit calls about a lane.
+// act runs a function as an actor that pauses before its first limit calls about an
+// endpoint.
 func (p *process) act(limit int, do func() error) *interleave.Actor {
 	return interleave.Start(limit, func(a *interleave.Actor) error {
 		p.actor = a

@@ -17,7 +17,7 @@ import (
 )
 
 // TestNothingIsLost adds a delivery while another is posted, with late and recent events. At each
-// call of the lane's run in turn, the process ends or the call fails. Pending work must recover the
+// call of the endpoint's run in turn, the process ends or the call fails. The relay must recover the
 // loss.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestExpired(t *testing.T) {
 	good := a.quiet()
 	w.did(w.db.Outbox.Settle(t.Context(), w.work(good), task.Outcome{Keep: true}))
 	wait(good, w.Now())
-	a.changeHook("hook", func(*collab.Webhook) {}) // the relay wakes the lane
+	a.changeHook("hook", func(*collab.Webhook) {}) // the relay sends the endpoint
 	w.relay()
 	if done, failed := w.drain(w.start()); r.got("/hook")[good.ID] != 1 || done != 1 || failed != 0 {
 		t.Errorf("posted %v by %d messages, %d failed", r.got("/hook"), done, failed)
@@ -186,7 +186,7 @@ func TestOneRefused(t *testing.T) {
 			t.Fatalf("one that came at %v was not posted at once", w.Now())
 		}
 		if n := len(w.delayed); n > 2 {
-			t.Fatalf("%d delayed messages of one lane", n)
+			t.Fatalf("%d delayed messages of one endpoint", n)
 		}
 	}
 	if tries := a.delivery("hook", bad.ID).Tries; tries != 2 {

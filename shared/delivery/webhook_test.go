@@ -283,7 +283,7 @@ func TestRest(t *testing.T) {
 		t.Errorf("all was delivered after %v", took)
 	}
 	if l := a.progress("hook"); l.Health.Failures != 0 || l.Pause != 0 {
-		t.Errorf("lane %+v", l)
+		t.Errorf("progress %+v", l)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestOneMessage(t *testing.T) {
 	w.drain(p) // it rests after the first failures
 	add(0)
 	if work := w.pending(); len(work) != 1 || work[0].ID != "hook" {
-		t.Errorf("pending work %+v", work)
+		t.Errorf("waiting %+v", work)
 	}
 	if n := len(r.posts()); n != 5 {
 		t.Errorf("%d posts", n)

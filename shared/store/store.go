@@ -5,7 +5,8 @@
 //   - directory: organizations, documents, folders, members
 //   - accounts: API keys, settings, quotas
 //   - threads: annotations and comments
-//   - outbox: events, pending work, emails, jobs
+//   - task: background work
+//   - outbox: the tasks of events, notices and jobs
 //   - hooks: webhook endpoints
 //   - inbox: notifications
 //   - connections: pages that receive live hints

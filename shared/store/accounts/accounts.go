@@ -226,7 +226,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints, lanes,
+// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints, their tasks,
 // permission provider and email secret.
 //
 // It returns NOT_FOUND if the account does not exist. It returns FAILED_PRECONDITION if the account
