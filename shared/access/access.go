@@ -41,7 +41,7 @@ type Checker struct {
 // except time-out and size.
 func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
-	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, silentPause)}
+	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, silentPause, now)}
 }
 
 // NoAnswer is the error if a permission provider gave no answer for some users. Callers see

@@ -88,11 +88,11 @@ func (c *Checker) askTries(
 ) (allowed []string, err error) {
 	pause := providerPause
 	for n := 1; ; n++ {
-		if c.silent.Refuses(acct, time.Now()) {
+		if c.silent.Refuses(acct) {
 			return nil, cmp.Or(err, errSilent)
 		}
 		allowed, err = c.post(ctx, p, q)
-		c.silent.Record(acct, time.Now(), isTimeout(err))
+		c.silent.Record(acct, isTimeout(err))
 		if err == nil || n == providerTries {
 			return allowed, err
 		}

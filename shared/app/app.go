@@ -22,6 +22,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/users"
 	"collabdata/shared/api/webhooks"
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/live"
@@ -111,7 +112,7 @@ func New(c Config) *Service {
 		Inbox:     in,
 		// jobs also run for disabled organizations and documents
 		Deletion: deletion.New(th, inbox.New(o, d.WithDisabled())),
-		Tasks:    queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Silent: queue.NewSilent()},
+		Tasks:    queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Silent: cache.NewBreaker(1, queue.SilentPause, c.Now)},
 		Guard:    guard,
 		config:   c,
 		keys:     credentials.Cached(a, c.Now),

@@ -29,8 +29,8 @@ type Tasks struct {
 	Silent *cache.Breaker
 }
 
-// NewSilent returns a Breaker for Tasks.
-func NewSilent() *cache.Breaker { return cache.NewBreaker(1, 30*time.Second) }
+// SilentPause is how long a process sends no messages of requests after a time-out.
+const SilentPause = 30 * time.Second
 
 // Of returns the queue of a kind of task.
 func (q Tasks) Of(kind collab.TaskKind) *Queue {
@@ -58,10 +58,10 @@ func (q Tasks) Send(ctx context.Context, tasks ...collab.TaskRef) {
 	defer cancel()
 	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // leaves time for another attempt
 	err := errSilent
-	if q.Silent == nil || !q.Silent.Refuses("", time.Now()) {
+	if q.Silent == nil || !q.Silent.Refuses("") {
 		err = q.SendIn(ctx, 0, tasks...)
 		if q.Silent != nil {
-			q.Silent.Record("", time.Now(), ctx.Err() != nil)
+			q.Silent.Record("", ctx.Err() != nil)
 		}
 	}
 	if err != nil {

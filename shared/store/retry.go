@@ -54,11 +54,11 @@ var errRefuses = &collab.Error{Code: collab.Unavailable, Message: "the service i
 
 // GetAttemptToken returns an error if the table has refused the last calls, and counts refusals.
 func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) {
-	if r.refusals.Refuses("", time.Now()) {
+	if r.refusals.Refuses("") {
 		return nil, errRefuses
 	}
 	return func(err error) error {
-		r.refusals.Record("", time.Now(), err != nil && (isThrottle(err) || isLost(err)))
+		r.refusals.Record("", err != nil && (isThrottle(err) || isLost(err)))
 		return nil
 	}, nil
 }

@@ -45,7 +45,7 @@ type Table struct {
 // concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random, sleep: sleep}
-	t.retry = &retryer{wait: t.jitter, refusals: cache.NewBreaker(mostRefusals, refusedPause)}
+	t.retry = &retryer{wait: t.jitter, refusals: cache.NewBreaker(mostRefusals, refusedPause, now)}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
 		o.Retryer = t.retry
