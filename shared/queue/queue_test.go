@@ -2,12 +2,17 @@ package queue_test
 
 import (
 	"bytes"
+	"collabdata/shared/cache"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,6 +137,37 @@ func TestSendFails(t *testing.T) {
 	}
 	if err := eventsTo(q).SendIn(t.Context(), 0, refs(1)...); err == nil {
 		t.Error("sent to a queue that does not exist")
+	}
+}
+
+// TestSilent: after a time-out, a process leaves the messages of its requests to the relay for a
+// while.
+func TestSilent(t *testing.T) {
+	var calls atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		io.Copy(io.Discard, r.Body) // so that the end of the call is noticed
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	now := time.Now()
+	var log bytes.Buffer
+	q := eventsTo(queue.New(localstacktest.Config(silent.URL), silent.URL, slog.New(slog.NewJSONHandler(&log, nil))))
+	q.Silent = cache.NewBreaker(1, queue.SilentPause, func() time.Time { return now })
+	send := func(more bool) {
+		t.Helper()
+		before := calls.Load()
+		q.Send(t.Context(), refs(1)...)
+		if got := calls.Load() > before; got != more {
+			t.Errorf("SQS is called: %v, want %v", got, more)
+		}
+	}
+	send(true)
+	send(false)
+	now = now.Add(queue.SilentPause)
+	send(true)
+	if n := strings.Count(log.String(), "tasks not sent"); n != 3 {
+		t.Errorf("logged %s", &log)
 	}
 }
 
