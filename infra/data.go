@@ -1,9 +1,8 @@
 package main
 
 import (
-	"strings"
-
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -74,20 +73,18 @@ var (
 // Patterns of partition keys. Only the operator writes other partitions. No function can read the
 // list of accounts.
 var (
-	dataItems  = keys.Organization("*", "").PK // data of all accounts
-	quotaItems = keys.Quota("*", "").PK        // usage of accounts and people; every endpoint writes it
-	dueItems   = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
-	// progress of deliveries to webhook endpoints
-	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*"
-	webhookItems  = keys.Webhook("*", "").PK        // webhook endpoints with their signing secrets
-	accountItems  = keys.Account("*").PK            // settings; every endpoint and deliver read them
-	providerItems = keys.PermissionProvider("*").PK // with secrets, for checks of access
-	mailSecrets   = keys.MailSecret("*").PK         // secrets that sign unsubscribe tokens
-	tickets       = keys.Ticket("*", "").PK         // for connections
-	connections   = keys.Connection("*").PK         // by id
-	liveItems     = keys.ConnectionCounts("*")      // counts of connections
-	apiKeys       = keys.APIKey("*").PK             // every endpoint reads them
-	signingKeys   = keys.SigningKeys("*").PK        // of personal tokens; every endpoint reads them
+	dataItems     = keys.Organization("*", "").PK                                  // data of all accounts
+	quotaItems    = keys.Quota("*", "").PK                                         // usage of accounts and people; every endpoint writes it
+	taskItems     = keys.Task(collab.TaskRef{Kind: "*", Account: "*", ID: "*"}).PK // tasks of all accounts, among their data
+	webhookItems  = keys.Webhook("*", "").PK                                       // webhook endpoints with their signing secrets
+	accountItems  = keys.Account("*").PK                                           // settings; every endpoint and deliver read them
+	providerItems = keys.PermissionProvider("*").PK                                // with secrets, for checks of access
+	mailSecrets   = keys.MailSecret("*").PK                                        // secrets that sign unsubscribe tokens
+	tickets       = keys.Ticket("*", "").PK                                        // for connections
+	connections   = keys.Connection("*").PK                                        // by id
+	liveItems     = keys.ConnectionCounts("*")                                     // counts of connections
+	apiKeys       = keys.APIKey("*").PK                                            // every endpoint reads them
+	signingKeys   = keys.SigningKeys("*").PK                                       // of personal tokens; every endpoint reads them
 )
 
 // rights converts an endpoint's grants to policy statements. One statement has the partitions of
@@ -99,7 +96,7 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 		read = append(read, dataItems)
 	}
 	if granted&rpc.ReadWebhooks != 0 {
-		read = append(read, webhookItems, laneItems)
+		read = append(read, webhookItems)
 	}
 	if granted&rpc.ReadMailSecrets != 0 {
 		read = append(read, mailSecrets, accountItems)
@@ -112,7 +109,7 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 		statements = append(statements, s.allowItems([]string{"dynamodb:PutItem"}, tickets))
 	}
 	if granted&rpc.WriteTable != 0 {
-		write = append(write, dataItems, dueItems)
+		write = append(write, dataItems)
 	}
 	if granted&rpc.WriteWebhooks != 0 {
 		write = append(write, webhookItems)
@@ -129,7 +126,9 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	if granted&rpc.ReadIndexes != 0 {
 		var indexes []string
 		for _, index := range keys.Indexes() {
-			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
+			if index.Name != keys.IndexDue { // it has the tasks of all accounts
+				indexes = append(indexes, s.indexARN(index.Name))
+			}
 		}
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
 	}
@@ -138,6 +137,8 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	}
 	return statements
 }
+
+func (s *service) indexARN(name string) string { return *s.table.TableArn() + "/index/" + name }
 
 // allowItems allows actions on items with partition keys that match a pattern.
 func (s *service) allowItems(actions []string, partitions ...string) awsiam.PolicyStatement {

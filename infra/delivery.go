@@ -41,8 +41,8 @@ func (s *service) addQueues() {
 		case keys.EventsQueue:
 			s.events = made
 			s.output("EventsQueueUrl", "Queue "+q.Name, made.live.QueueUrl())
-		case keys.WebhooksQueue:
-			s.webhooks = made
+		case keys.CallsQueue:
+			s.calls = made
 		}
 		s.output(name+"DeadQueueUrl", "Dead letters of queue "+q.Name, dead.QueueUrl())
 	}
@@ -53,16 +53,15 @@ func (s *service) addQueues() {
 func (s *service) addDelivery() awslambda.Function {
 	mail, mayMail := s.addMail()
 	deliver := s.addFunction(function{
-		name: "deliver", does: "Handles the messages of events and webhook deliveries", timeout: 90, memoryMB: 512,
-		// deliver sends itself messages for the next turn or page; package delivery limits these
-		// chains
+		name: "deliver", does: "Runs the tasks that messages name: events, emails, webhook deliveries, jobs", timeout: 90, memoryMB: 512,
+		// deliver sends itself messages for the next step of a task
 		loops: true,
 		rights: append([]awsiam.PolicyStatement{
 			s.allowItems(
-				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, liveItems, connections, tickets,
+				readItems, dataItems, webhookItems, accountItems, providerItems, mailSecrets, liveItems, connections, tickets,
 			),
-			s.allowItems(changeItems, dataItems, dueItems, webhookItems, mailSecrets, liveItems, connections, tickets),
-			allowReceive(s.events), allowReceive(s.webhooks), allowSend(s.events), allowSend(s.webhooks),
+			s.allowItems(changeItems, dataItems, webhookItems, mailSecrets, liveItems, connections, tickets),
+			allowReceive(s.events), allowReceive(s.calls), allowSend(s.events), allowSend(s.calls),
 		}, mayMail...),
 		environment: mail,
 	})
@@ -74,10 +73,10 @@ func (s *service) addDelivery() awslambda.Function {
 		// One message per run: a crash would delay the other messages of a batch by nine minutes.
 		// It costs about $0.80 more per million events.
 		{s.events.live, 200, 1},
-		// Ten lanes share a run, because a lane mostly waits for its endpoint. The number of runs
-		// limits the cost of slow endpoints. It exceeds the endpoints of one account, so that no
-		// account can occupy all runs.
-		{s.webhooks.live, 2 * collab.MaxWebhooks, 10},
+		// Ten tasks share a run, because each mostly waits for an endpoint or SES. The number of runs
+		// limits the cost of slow ones. It exceeds the endpoints of one account, so that no account can
+		// occupy all runs.
+		{s.calls.live, 2 * collab.MaxWebhooks, 10},
 	} {
 		deliver.AddEventSource(awslambdaeventsources.NewSqsEventSource(source.queue, &awslambdaeventsources.SqsEventSourceProps{
 			BatchSize:               jsii.Number(source.batch),
@@ -88,12 +87,13 @@ func (s *service) addDelivery() awslambda.Function {
 	}
 
 	relay := s.addFunction(function{
-		name: "relay", does: "Resends pending work to the queues", timeout: 55, memoryMB: 256,
+		name: "relay", does: "Sends messages about tasks that are due", timeout: 55, memoryMB: 256,
 		rights: []awsiam.PolicyStatement{
-			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
-			s.allowItems(changeItems, dueItems),
-			allowSend(s.events), allowSend(s.webhooks),
-			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
+			allow([]string{"dynamodb:Query"}, s.indexARN(keys.IndexDue)),
+			s.allowItems([]string{"dynamodb:UpdateItem"}, taskItems),
+			s.allowItems([]string{"dynamodb:PutItem"}, keys.HeartbeatKey().PK),
+			allowSend(s.events), allowSend(s.calls),
+			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.calls.live.QueueArn()),
 		},
 	})
 	// If a run cannot start within its minute, the next run does its work.

@@ -508,14 +508,14 @@ func TestAlarms(t *testing.T) {
 	if !throttled[keys.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
-	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.EventsFailed: true, metrics.HintsAge: true, "ConnectionsRefused": true}; !maps.Equal(alarmed, want) {
+	if want := map[string]bool{metrics.MailsHeld: true, metrics.TaskAge: true, metrics.TasksFailed: true, metrics.HintsAge: true, "ConnectionsRefused": true}; !maps.Equal(alarmed, want) {
 		t.Errorf("alarms on our own metrics %v, want %v", alarmed, want)
 	}
 	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])
 	must.Do(t, err)
 	for _, figure := range []string{
 		metrics.Events, metrics.Deliveries, metrics.DeliveryRetries, metrics.DeliveryFailures, metrics.WebhooksDisabled, metrics.MailsHeld,
-		metrics.Unreadable, metrics.EventsFailed, metrics.PendingEventAge,
+		metrics.Unreadable, metrics.TasksFailed, metrics.TaskAge,
 	} {
 		if !strings.Contains(string(dashboard), `\"`+figure+`\"`) {
 			t.Errorf("%s is not on the dashboard", figure)

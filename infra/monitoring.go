@@ -115,20 +115,20 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		return &awscloudwatch.MetricOptions{Period: awscdk.Duration_Minutes(&minutes), Statistic: &statistic}
 	}
 	alarms := []alarm{
-		{"EventsDead", "Events that failed five times are in the dead-letter queue",
+		{"EventsDead", "Messages about events or jobs are in the dead-letter queue: deliver could not read or store their tasks five times",
 			s.events.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
-		{"WebhooksDead", "Webhook deliveries that failed five times are in the dead-letter queue",
-			s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
+		{"CallsDead", "Messages about emails or webhook endpoints are in the dead-letter queue: deliver could not read or store their tasks five times",
+			s.calls.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
 		{"EventsLate", "An event has waited ten minutes for deliver",
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"WebhooksLate", "A webhook endpoint with deliveries has waited ten minutes for deliver",
-			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"EventsFailed", "The delivery of an event has failed for hours: see admin pending get --kind failed",
-			s.metric(metrics.EventsFailed, "Sum", "", 5), 1, 1, 1, quiet},
+		{"CallsLate", "An email or a webhook endpoint with deliveries has waited ten minutes for deliver",
+			s.calls.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
+		{"TasksFailed", "An event, an email, a webhook endpoint or a job has failed for hours: see admin pending get --kind failed",
+			s.metric(metrics.TasksFailed, "Sum", "", 5), 1, 1, 1, quiet},
 		{"MailsHeld", "Emails wait, because a quota of their account or of SES is used up: see the log of deliver",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
-		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
-			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
+		{"TasksLate", "A task has been due for fifteen minutes, or relay does not report",
+			s.metric(metrics.TaskAge, "Maximum", "", 5), 900, 3, 3, broken},
 		{"Errors", "At least 1 % of requests fail with 5xx",
 			gateway.MetricServerError(every(5, "Average")), 0.01, 3, 2, quiet},
 		{"Slow", "At least 1 % of requests take three seconds or more",
@@ -235,7 +235,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
 	var retried []awscloudwatch.IMetric
-	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.EventsFailed, metrics.Unreadable} {
+	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.TasksFailed, metrics.Unreadable} {
 		retried = append(retried, s.metric(figure, "Sum", "", 5))
 	}
 	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {
@@ -260,11 +260,11 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 			graph("Retried and failed deliveries; disabled endpoints, held emails, skipped items", retried...),
 		}, {
 			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
-				s.webhooks.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks")),
+				s.calls.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "calls")),
 				s.events.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events, dead")),
-				s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks, dead"))),
+				s.calls.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "calls, dead"))),
 			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
-				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.PendingEventAge, "Maximum", "", 5)),
+				s.calls.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "calls")), s.metric(metrics.TaskAge, "Maximum", "", 5)),
 			graph(
 				"Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")),
 				deliver.MetricThrottles(of("Sum", "throttled")),

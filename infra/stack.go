@@ -26,7 +26,7 @@ type service struct {
 
 	table    awsdynamodb.ITable
 	events   queue
-	webhooks queue
+	calls    queue
 	logs     []awslogs.LogGroup       // of the functions
 	access   awslogs.LogGroup         // of the gateway
 	connects awslogs.LogGroup         // of the gateway of connections
@@ -104,7 +104,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"STAGE":                 jsii.String(s.settings.Stage),
 		"TABLE_NAME":            s.table.TableName(),
 		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
-		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
+		"CALLS_QUEUE_URL":       s.calls.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"WRITES":                jsii.String(s.settings.writes()),
 		"API_KEY_HEADER":        jsii.String(s.settings.Headers.Key),

@@ -32,8 +32,8 @@ import (
 
 const (
 	// descriptions of the functions
-	deliverDoes = "Handles the messages of events and webhook deliveries"
-	relayDoes   = "Resends pending work to the queues"
+	deliverDoes = "Runs the tasks that messages name: events, emails, webhook deliveries, jobs"
+	relayDoes   = "Sends messages about tasks that are due"
 )
 
 // patience limits every wait. The longest is for relay, which runs each minute.
@@ -192,7 +192,7 @@ func (d *deployment) loseMessage(t *testing.T, other string) string {
 		messages, err := events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
 		must.Do(t, err)
 		for _, m := range messages {
-			event, err := queue.DecodeEvent(m.Text)
+			event, err := queue.Decode(m.Text)
 			must.Do(t, err)
 			if event.ID != other {
 				must.Do(t, events.Delete(t.Context(), m))
@@ -205,22 +205,19 @@ func (d *deployment) loseMessage(t *testing.T, other string) string {
 	return ""
 }
 
-// makeDue makes the pending work of an event due now, because relay would wait for two minutes.
+// makeDue has relay send an event now, because it would wait for a minute.
 func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
-	now := time.Now()
 	o := outbox.New(d.accounts.Table)
 	for shard := range keys.DueShards {
-		list, _, err := o.Work(t.Context(), collab.EventWork, shard, "", 1000, func(err error) { t.Error(err) })
+		list, _, err := o.Waiting(t.Context(), string(collab.EventTask), shard, collab.MaxMillis-1, "", 1000, func(err error) { t.Error(err) })
 		must.Do(t, err)
-		for _, w := range list {
-			if w.ID != event {
-				continue
+		for _, waits := range list {
+			if waits.ID == event {
+				_, err := o.Write(t.Context(), o.Wake(waits.TaskRef, false))
+				must.Do(t, err)
+				return
 			}
-			if moved, err := o.Postpone(t.Context(), w, now.UnixMilli()); err != nil || !moved {
-				t.Fatalf("moved %t, %v", moved, err)
-			}
-			return
 		}
 	}
 	t.Fatalf("the event %s is not pending", event)

@@ -115,7 +115,7 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 		SQS:           c.sqs.config,
 		Table:         name,
 		EventsURL:     queues[keys.EventsQueue],
-		WebhooksURL:   queues[keys.WebhooksQueue],
+		CallsURL:      queues[keys.CallsQueue],
 		PrivateRanges: private,
 		MailDelay:     mailDelay,
 		Log:           log,

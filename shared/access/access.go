@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/webhook"
 
@@ -33,13 +34,14 @@ type Checker struct {
 	now       func() time.Time
 	log       *slog.Logger
 	client    *webhook.Client // for permission providers
+	silent    *cache.Breaker  // of permission providers, by account
 }
 
 // New returns a Checker. guard limits the addresses of permission providers. o applies to calls,
 // except time-out and size.
 func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
-	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o)}
+	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, silentPause, now)}
 }
 
 // NoAnswer is the error if a permission provider gave no answer for some users. Callers see

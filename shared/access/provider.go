@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -27,6 +28,10 @@ const (
 	// Bytes of a response: each of these users with an id of 256 bytes, each escaped to six.
 	providerAnswer = 100_000
 	providerCalls  = 4 // concurrent
+
+	// After so many time-outs in a row, a process asks a provider nothing for a while.
+	silentTries = 2
+	silentPause = 30 * time.Second
 )
 
 type permissionQuestion struct {
@@ -51,7 +56,7 @@ func (c *Checker) ask(
 	g.SetLimit(providerCalls)
 	for part := range slices.Chunk(users, providerUsers) {
 		g.Go(func() error {
-			yes, err := c.askTries(ctx, p, permissionQuestion{doc.Organization, doc.Document, part})
+			yes, err := c.askTries(ctx, doc.Account, p, permissionQuestion{doc.Organization, doc.Document, part})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -78,10 +83,16 @@ func (c *Checker) ask(
 	return allowed, nil
 }
 
-func (c *Checker) askTries(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) (allowed []string, err error) {
+func (c *Checker) askTries(
+	ctx context.Context, acct string, p *collab.PermissionProvider, q permissionQuestion,
+) (allowed []string, err error) {
 	pause := providerPause
 	for n := 1; ; n++ {
+		if c.silent.Refuses(acct) {
+			return nil, cmp.Or(err, errSilent)
+		}
 		allowed, err = c.post(ctx, p, q)
+		c.silent.Record(acct, isTimeout(err))
 		if err == nil || n == providerTries {
 			return allowed, err
 		}
@@ -94,6 +105,13 @@ func (c *Checker) askTries(ctx context.Context, p *collab.PermissionProvider, q 
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+var errSilent = errors.New("it did not answer in time, and is asked again after 30 s")
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (c *Checker) post(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) ([]string, error) {

@@ -22,6 +22,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/users"
 	"collabdata/shared/api/webhooks"
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/live"
@@ -72,7 +73,7 @@ type Service struct {
 	Hooks     *hooks.Store
 	Inbox     *inbox.Store
 	Deletion  *deletion.Store
-	Events    *queue.Queue
+	Tasks     queue.Tasks
 	Guard     *webhook.Guard // allowed webhook targets
 
 	config Config
@@ -111,7 +112,7 @@ func New(c Config) *Service {
 		Inbox:     in,
 		// jobs also run for disabled organizations and documents
 		Deletion: deletion.New(th, inbox.New(o, d.WithDisabled())),
-		Events:   queue.New(c.SQS, c.EventsURL, c.Log),
+		Tasks:    queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Silent: cache.NewBreaker(1, queue.SilentPause, c.Now)},
 		Guard:    guard,
 		config:   c,
 		keys:     credentials.Cached(a, c.Now),
@@ -187,7 +188,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
-		ReadOnly: s.config.ReadOnly, Directory: s.Directory, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
+		ReadOnly: s.config.ReadOnly, Directory: s.Directory, Send: s.Tasks.Send,
 	}
 }
 

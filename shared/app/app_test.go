@@ -25,11 +25,11 @@ func TestEvents(t *testing.T) {
 	if w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
-	messages, err := s.Events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
+	messages, err := s.Tasks.Events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
 	if err != nil || len(messages) != 1 {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
-	message, err := queue.DecodeEvent(messages[0].Text)
+	message, err := queue.Decode(messages[0].Text)
 	must.Do(t, err)
 	event, err := s.Outbox.Event(t.Context(), message.Account, message.ID)
 	if err != nil || message.Account != "acme" || event.Type != collab.AnnotationAdded || event.DocumentID != "plan" {
@@ -46,7 +46,7 @@ func TestNoQueue(t *testing.T) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	})
 	w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering)
-	if w.Code != http.StatusOK || !strings.Contains(log.String(), "events not sent") {
+	if w.Code != http.StatusOK || !strings.Contains(log.String(), "tasks not sent") {
 		t.Errorf("the answer is %d %s; logged %s", w.Code, w.Body, &log)
 	}
 }

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/storetest"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -110,7 +112,7 @@ func runJob(t *testing.T, s *app.Service, now *time.Time, id string) {
 	for next := collab.Millis(1); next != 0; {
 		*now = now.Add(2 * time.Minute)
 		var err error
-		next, err = s.Deletion.RunJob(t.Context(), "acme", id)
+		next, err = storetest.Run(t.Context(), s.Deletion.Outbox.Store, outbox.JobTask("acme", id), s.Deletion.RunJob)
 		must.Do(t, err)
 	}
 	if status, err := s.Outbox.JobStatus(t.Context(), "acme", id); err != nil || status.State != collab.JobDone {

@@ -149,8 +149,8 @@ func (d *deployment) deliver(user, id string) {
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
 	for _, it := range storetest.Scan(d, d.Outbox.Table) {
-		kind, p := keys.KindOf(it.Key())
-		if kind == nil || kind.Name != "pending work" || p.Kind != string(collab.EventWork) || seen[p.ID] {
+		p, err := keys.ParseTask(it.Key())
+		if err != nil || p.Kind != collab.EventTask || seen[p.ID] {
 			continue
 		}
 		seen[p.ID] = true

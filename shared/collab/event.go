@@ -271,15 +271,22 @@ type EventDue struct {
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
 
-type WorkKind string
+// TaskKind is a kind of background work. Each has its own partitions and a handler in package
+// delivery.
+type TaskKind string
 
-// The kinds. Each has its own partitions, so that a backlog of one does not hide another.
 const (
-	EventWork  WorkKind = "event"  // unfinished deliveries of events
-	LaneWork   WorkKind = "lane"   // webhook endpoints with waiting deliveries
-	ParkedWork WorkKind = "parked" // events of disabled accounts and organizations
-	FailedWork WorkKind = "failed" // events that failed for hours: an operator retries them
-	JobWork    WorkKind = "job"    // jobs of deletions, by the job's ID
-
-	NoticeWork WorkKind = "notice" // waiting notices: see outbox.Notice
+	EventTask   TaskKind = "event"   // delivers an event, by its id
+	NoticeTask  TaskKind = "notice"  // sends an email or a notification.due event
+	WebhookTask TaskKind = "webhook" // posts to a webhook endpoint, by its id
+	JobTask     TaskKind = "job"     // continues a deletion, by the job's id
 )
+
+// TaskKinds returns all kinds.
+func TaskKinds() []TaskKind { return []TaskKind{EventTask, NoticeTask, WebhookTask, JobTask} }
+
+// TaskRef names a task.
+type TaskRef struct {
+	Kind        TaskKind
+	Account, ID string
+}

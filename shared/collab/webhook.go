@@ -225,13 +225,10 @@ type Delivery struct {
 	Rev         int64             `dynamodbav:"rev"` // 0 if new; increases with every write
 }
 
-// LaneRef names the lane of a webhook endpoint.
-type LaneRef struct{ Account, WebhookID string }
-
 // EndpointRef names a webhook endpoint by id and creation: one that is added again is another.
 type EndpointRef struct {
-	LaneRef
-	CreatedAt Millis
+	Account, WebhookID string
+	CreatedAt          Millis
 }
 
 // DeliveryAttempt is one post of a delivery.

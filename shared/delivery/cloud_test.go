@@ -23,10 +23,10 @@ import (
 
 // cloud holds the queues and the email service of a world, in its own AWS account in MiniStack.
 type cloud struct {
-	events, webhooks sqsQueue
-	aws              aws.Config
-	account          string
-	sender           string // accepted by the email service
+	events, calls sqsQueue
+	aws           aws.Config
+	account       string
+	sender        string // accepted by the email service
 }
 
 const unsubscribePage = "https://api.example/unsubscribe"
@@ -42,7 +42,7 @@ func newCloud(t testing.TB) cloud {
 	urls, err := queue.Create(t.Context(), c.aws, rand.Text()+"-")
 	must.Do(t, err)
 	must.Do(t, mail.CreateIdentity(t.Context(), c.aws, c.sender))
-	c.events, c.webhooks = c.queue(urls[keys.EventsQueue]), c.queue(urls[keys.WebhooksQueue])
+	c.events, c.calls = c.queue(urls[keys.EventsQueue]), c.queue(urls[keys.CallsQueue])
 	return c
 }
 

@@ -38,6 +38,7 @@ const (
 	noEndpoint   reason = "no webhook endpoint receives notification.due of the channel"
 	seen         reason = "seen"
 	rejected     reason = "the email service rejected it"
+	unconfirmed  reason = "sent, not confirmed: the email service did not answer in time"
 	whyDisabled  reason = "the organization was disabled"
 
 	preferenceOfDocument     reason = "preference for the document"

@@ -100,7 +100,7 @@ func TestDeletedWhileTold(t *testing.T) {
 			ev := record(a, people)
 			p := w.start(func(o *delivery.Options) { o.PageSize = 2 })
 			for range 2 {
-				w.must(p.Event(p.ctx, event(ev)))
+				w.must(p.take(p.ctx, event(ev)))
 			}
 			a.deleteNotification("", ev.ID)
 			w.send(ev)

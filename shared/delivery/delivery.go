@@ -1,21 +1,17 @@
-// Package delivery delivers events: to webhook endpoints, to the inboxes of people, and by email.
+// Package delivery runs background work: tasks, which messages name and package task stores. The
+// table of handlers has a row for each kind.
 //
-// An event goes through the stages in event.go; the table stores its stage. First, each webhook
-// endpoint gets a delivery in its lane, and a message wakes each free lane. A notification to
-// everyone goes into the list for all. Then, page by page, the rules in decide.go decide which
-// channels reach each recipient. The event is added to inboxes and to the next emails of
-// recipients. Each further page has its own message. Finally, the work of the event is deleted.
-//
-// An email is separate work with a recipient, events and a due time. Before it leaves, emails.go
-// decides about each event again, and drops events that the recipient has seen.
+// The task of an event adds a delivery to each webhook endpoint that wants the event, and wakes the
+// endpoint's task. A notification to everyone goes into the list for all. Then, page by page, the
+// rules in decide.go decide which channels reach each recipient. The event is added to inboxes, and
+// to the notices of recipients: the tasks of emails and other channels. Before a notice is sent,
+// notices.go decides about each entry again, and drops entries that the recipient has seen.
 //
 // An event is a reference. Recipients, their rights and their texts are read when they are
 // notified.
 //
-// One holder at a time posts to a lane (lane.go, post.go).
-//
-// Every stage can be repeated, and another run resumes a stage that ends early. Pending work is in
-// the table, and messages only trigger it, so messages may be duplicated, late or out of order.
+// Every step can be repeated, and another run resumes one that ends early. Messages may be
+// duplicated, late or out of order.
 package delivery
 
 import (
@@ -41,20 +37,16 @@ import (
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// Events is the queue of events.
-type Events interface {
-	SendEventsIn(ctx context.Context, delay time.Duration, events ...queue.Event) error
-}
-
-// Webhooks is the queue of webhook endpoints with work.
-type Webhooks interface {
-	SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error
+// Queue sends messages about tasks. queue.Tasks implements it.
+type Queue interface {
+	SendIn(ctx context.Context, delay time.Duration, tasks ...collab.TaskRef) error
 }
 
 // Mailer sends emails. mail.Mailer implements it.
@@ -71,8 +63,7 @@ type Options struct {
 	Outbox    *outbox.Store
 	Hooks     *hooks.Store
 	Inbox     *inbox.Store
-	Events    Events
-	Webhooks  Webhooks
+	Queue     Queue
 	Mailer    Mailer // nil sends no email
 
 	MailDelay time.Duration // default of accounts; 0 means collab.MailDelay
@@ -129,26 +120,66 @@ func New(o Options) *Deliverer {
 	}
 }
 
-// Take handles a message of either queue. receives is the number of times that it was received, at
-// least 1. If Take returns an error, the message must be received again. It returns a panic as an
-// error.
-func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("delivery: panic: %v", p)
-			d.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+// handler does the steps of a kind of task. Concurrent runs of a task are prevented by a lease, or
+// harmless.
+type handler struct {
+	lease time.Duration
+	run   func(*Deliverer, context.Context, *task.Task) (task.Outcome, error)
+}
+
+var handlers = map[collab.TaskKind]handler{
+	collab.EventTask:   {run: (*Deliverer).event},
+	collab.NoticeTask:  {noticeLease, (*Deliverer).notice},
+	collab.WebhookTask: {endpointLease, (*Deliverer).endpoint},
+	collab.JobTask:     {run: (*Deliverer).job},
+}
+
+const endTime = 10 * time.Second // left to settle a task when its run is stopped
+
+// Take handles a message. If it returns an error, the message must be received again.
+func (d *Deliverer) Take(ctx context.Context, text string) error {
+	ref, err := queue.Decode(text)
+	if err != nil {
+		return err
+	}
+	h, ok := handlers[ref.Kind]
+	if !ok {
+		return fmt.Errorf("delivery: no kind of task: %q", ref.Kind)
+	}
+	return d.take(ctx, ref, h)
+}
+
+func (d *Deliverer) take(ctx context.Context, ref collab.TaskRef, h handler) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-endTime))
+		defer cancel()
+	}
+	ctx, charge := d.metered(ctx)
+	r, err := d.Outbox.Run(ctx, ref, h.lease, func(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+				d.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+			}
+		}()
+		return h.run(d, ctx, t)
+	})
+	charge(ref.Account)
+	if r.Failure != nil {
+		level, text := slog.LevelWarn, "task to be repeated"
+		if r.Failed {
+			level, text = slog.LevelError, "task failed: an operator can retry it"
+			d.Metrics.Add(metrics.TasksFailed, "", 1)
 		}
-	}()
-	l, err := queue.DecodeLane(text)
-	if err == nil {
-		return d.Lane(ctx, l)
+		d.Log.LogAttrs(ctx, level, text, slog.String("account", ref.Account), slog.String("kind", string(ref.Kind)),
+			slog.String("id", ref.ID), slog.Any("cause", r.Failure))
 	}
-	ev, eventErr := queue.DecodeEvent(text)
-	if eventErr != nil {
-		return fmt.Errorf("%w; %w", eventErr, err)
+	if r.Message && err == nil {
+		wait := max(time.UnixMilli(r.Due).Sub(d.Now()), 0)
+		err = d.Queue.SendIn(context.WithoutCancel(ctx), wait, ref)
 	}
-	ev.Again = ev.Again || receives > 1
-	return d.Event(ctx, ev)
+	return err
 }
 
 func (d *Deliverer) millis() collab.Millis { return d.Now().UnixMilli() }
@@ -161,15 +192,6 @@ func (d *Deliverer) random() (float64, error) {
 	}
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
-
-// maxHops limits a chain of messages, each sent while handling the one before. Then the relay
-// continues within a minute. Lambda stops a function that invokes itself through messages about 16
-// times.
-const maxHops = 12
-
-// mayFollow reports whether a chain may continue with a message after a wait. If not, the relay
-// sends it.
-func mayFollow(hops int, wait time.Duration) bool { return hops < maxHops && wait <= queue.MaxDelay }
 
 // concurrency is the number of concurrent calls for one event.
 const concurrency = 8

@@ -655,7 +655,7 @@ func TestMailBudget(t *testing.T) {
 		w.add(time.Hour)
 		var usage collab.Usage
 		calls := len(p.calls)
-		w.must(p.Event(collab.WithUsage(t.Context(), &usage), a.email("bob")))
+		w.must(p.take(collab.WithUsage(t.Context(), &usage), a.email("bob")))
 		reads[test.name], _, _ = usage.Total()
 		t.Logf("%s: %.1f read units, calls %v", test.name, reads[test.name], p.calls[calls:])
 		if len(mails) != 1 {

@@ -383,7 +383,7 @@ func TestDueToNobody(t *testing.T) {
 			if got := r.posts(); len(got) != 0 {
 				t.Errorf("%+v", got)
 			}
-			if waiting := w.emails(); len(waiting) != 0 {
+			if waiting := w.notices(); len(waiting) != 0 {
 				t.Errorf("%+v waits", waiting)
 			}
 		})

@@ -25,7 +25,7 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 		Account: r.For.Account, OrganizationID: r.For.Organization, To: t.to, Look: look,
 		Words: words.In(look.Texts, t.reader.Locale, look.Locale), More: more,
 	}
-	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(r.times.Zone, t.reader.TimeZone)}.Location()
+	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(collab.Deref(r.times).Zone, t.reader.TimeZone)}.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.For.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,

@@ -49,7 +49,7 @@ func TestCommentReachesEveryone(t *testing.T) {
 		t.Errorf("posted to an endpoint for others: %v", got)
 	}
 	got := w.figures()
-	delete(got, metrics.PendingEventAge) // package pending tests it
+	delete(got, metrics.TaskAge) // package pending tests it
 	want := map[string]float64{
 		"Events": 1, "inbox Deliveries": 3, "email Deliveries": 2,
 		// attempts of the ladder within the hour

@@ -87,22 +87,26 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 
 const notYet = "not yet"
 
-// seekObstacle finds the stage of the delivery and any obstacle to it.
+// seekObstacle finds the progress of the delivery and any obstacle to it.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
-	stage := outbox.StageDone
-	for kind, why := range map[collab.WorkKind]string{
-		collab.EventWork: notYet, collab.ParkedWork: "not yet: the account or the organization is disabled", collab.FailedWork: "failed: ",
-	} {
-		w, err := e.Outbox.Pending(ctx, ref, kind)
-		if err != nil {
+	t, err := e.Outbox.Task(ctx, outbox.EventTask(ref.Account, ref.ID))
+	if err != nil {
+		return err
+	}
+	if t != nil && t.Due != 0 {
+		e.unlisted = t.State == ""
+		_, enabled, err := e.enabled(ctx, ref.Account, e.document.Organization)
+		switch {
+		case err != nil:
 			return err
-		}
-		if w != nil {
-			stage, e.notYet = w.Stage, why+w.Failure
+		case t.Failed:
+			e.notYet = "failed: " + t.Failure
+		case !enabled:
+			e.notYet = "not yet: the account or the organization is disabled"
+		default:
+			e.notYet = notYet
 		}
 	}
-	e.unlisted = stage == outbox.StageNew || stage == outbox.StageList
-	var err error
 	e.gone, err = e.deleted(ctx)
 	return err
 }

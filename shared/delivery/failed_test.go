@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/google/go-cmp/cmp"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,77 +17,74 @@ import (
 	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
 	"collabdata/shared/mail"
-	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 )
 
-// failed returns the work of an event with a failed delivery, or nil.
-func (w *world) failed(ev *collab.Event) *outbox.Work {
+// failed returns the task of an event if it has failed for hours, or nil.
+func (w *world) failed(ev *collab.Event) *task.Task {
 	w.Helper()
-	work, err := w.db.Outbox.Pending(w.Context(), ref(ev), collab.FailedWork)
-	w.must(err)
-	return work
+	t, err := w.db.Outbox.Task(w.Context(), event(ev))
+	if w.must(err); t == nil || !t.Failed {
+		return nil
+	}
+	return t
 }
 
-// TestFails checks that an event that fails for hours is parked with its error until it is retried,
-// and then delivered once.
+// TestFails checks that an event that fails for hours waits with its error until it is retried, and
+// is then delivered once.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
 	began := w.Now()
 	p := w.start()
-	for w.failed(ev) == nil && w.Now().Sub(began) < 24*time.Hour {
+	attempts := 0
+	for w.send(ev); w.failed(ev) == nil && w.Now().Sub(began) < 24*time.Hour; w.relay() {
 		p.flaw = &flaw{refused: true, at: func(op string, body []byte) bool {
 			return op != "BatchGetItem" && bytes.Contains(body, []byte(keys.Notification(a.doc.OrganizationRef, ev.ID).PK))
 		}}
-		if err := p.Event(t.Context(), event(ev)); err == nil {
-			t.Fatal("no error")
+		if w.drain(p); p.flaw.found.Load() {
+			attempts++
 		}
-		w.add(time.Hour)
-		w.relay()
+		w.add(10 * time.Minute)
 	}
 	failed := w.failed(ev)
-	if after := w.Now().Sub(began); failed == nil || failed.Failure == "" || after < 4*time.Hour || after > 12*time.Hour {
-		t.Fatalf("after %v: %+v", after, failed)
+	if after := w.Now().Sub(began); failed == nil || failed.Failure == "" || attempts != task.MaxAttempts || after < 4*time.Hour || after > 12*time.Hour {
+		t.Fatalf("after %v and %d attempts: %+v", after, attempts, failed)
 	}
 	if got, _ := a.explained(ev); got["bob"] != [2]string{"failed: " + failed.Failure, "failed: " + failed.Failure} {
 		t.Errorf("explained as %q", got["bob"])
 	}
-	w.must(w.db.Outbox.Retry(t.Context(), ref(ev)))
+	if n := w.figures()["TasksFailed"]; n != 1 {
+		t.Errorf("%v failed tasks are counted", n)
+	}
+	w.must(w.db.Outbox.Retry(t.Context(), event(ev)))
 	w.settle(w.start())
 	if len(a.mailsTo("bob")) != 1 || len(a.inbox("bob")) != 1 || w.failed(ev) != nil {
 		t.Errorf("mails %v, inbox %v, failed %+v", a.mailsTo("bob"), a.inbox("bob"), w.failed(ev))
 	}
 }
 
-// silent is an email service that does not respond.
-type silent struct{}
+// silent is an email service that does not respond in time.
+type silent struct{ calls *atomic.Int64 }
 
-func (silent) Send(ctx context.Context, _ mail.Email) error {
-	<-ctx.Done()
-	return ctx.Err()
+func (s silent) Send(context.Context, mail.Email) error {
+	s.calls.Add(1)
+	return mail.ErrUnconfirmed
 }
 
-// TestSilentMailService checks that a run ends in time and does not count as crashed if the email
-// service does not respond. The email leaves when the service responds.
+// TestSilentMailService checks that an email without an answer of the email service is recorded as
+// perhaps sent, and is not sent again.
 func TestSilentMailService(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
-	p := w.start(func(o *delivery.Options) { o.Mailer = silent{} })
-	w.must(p.Event(t.Context(), event(ev)))
-	for range 5 {
-		w.add(10 * time.Minute)
-		ctx, cancel := context.WithTimeout(p.ctx, 5500*time.Millisecond) // the rest of a run
-		if err := p.Event(ctx, a.email("bob")); err == nil || ctx.Err() != nil {
-			t.Errorf("%v, %v", err, ctx.Err())
-		}
-		cancel()
-	}
+	w.send(ev)
+	var calls atomic.Int64
+	w.settle(w.start(func(o *delivery.Options) { o.Mailer = silent{&calls} }))
 	w.settle(w.start())
-	if failed := w.failed(ev); failed != nil || len(a.mailsTo("bob")) != 1 {
-		t.Errorf("failed %+v; mails %v", failed, a.mailsTo("bob"))
+	if got, _ := a.explained(ev); calls.Load() != 1 || len(a.mailsTo("bob")) != 0 || !strings.Contains(got["bob"][1], "not confirmed") {
+		t.Errorf("%d attempts; mails %v; explained as %q", calls.Load(), a.mailsTo("bob"), got["bob"])
 	}
 }
 
@@ -99,7 +97,7 @@ func TestTakenAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			if err := p.Event(t.Context(), queue.Event{EventRef: ref(ev), Again: true}); err != nil {
+			if err := p.take(t.Context(), event(ev)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -111,35 +109,6 @@ func TestTakenAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnparked checks that parked work becomes normal pending work when its account is enabled,
-// with the same number of retries.
-func TestUnparked(t *testing.T) {
-	t.Parallel()
-	a, w := newAccount(t, grouping(true))
-	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
-	ev := a.comment("thread", a.user("bob"))
-	disable(true)
-	w.must(w.start().Event(t.Context(), event(ev)))
-	if work := w.work(ev); work == nil || work.Kind != collab.ParkedWork {
-		t.Fatalf("pending %+v", work)
-	}
-	disable(false)
-	w.add(time.Hour)
-	p := w.start()
-	p.killAt.step = 5
-	if err := p.Event(p.ctx, queue.Event{EventRef: ref(ev), Kind: collab.ParkedWork}); err == nil {
-		t.Fatal("it was delivered")
-	}
-	if work := w.work(ev); work == nil || work.Kind != collab.EventWork || work.Next > w.Now().Add(2*time.Minute).UnixMilli() ||
-		work.Since < w.millis() {
-		t.Errorf("pending %+v", work)
-	}
-	w.settle(w.start())
-	if n := len(a.mailsTo("bob")); n != 1 {
-		t.Errorf("%d mails", n)
-	}
-}
-
 // broken is an email service that fails.
 type broken struct{ calls *atomic.Int64 }
 
@@ -148,26 +117,32 @@ func (b broken) Send(context.Context, mail.Email) error {
 	return errors.New("it fails")
 }
 
-// TestFailingEmail checks that an email that fails for days is tried daily after some hours, and
-// logged each time. It leaves after the failure ends.
+// TestFailingEmail checks that an email that fails for hours waits for the operator, and that its
+// retry tells of later events, too.
 func TestFailingEmail(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)
-	ev := a.comment("thread", a.user("bob"))
-	w.send(ev)
+	w.send(a.comment("thread", a.user("bob")))
+	w.drain(w.start())
+	email := a.email("bob")
 	var calls atomic.Int64
 	p := w.start(func(o *delivery.Options) { o.Mailer = broken{&calls} })
-	const days = 10
-	w.settleUntil(p, w.Now().Add(days*24*time.Hour))
-	if n, most := calls.Load(), int64((outbox.MostPostponed+1+days)*keys.Queues()[0].MaxReceives); n < outbox.MostPostponed || n > most {
-		t.Errorf("%d attempts in %d days, want %d to %d", n, days, outbox.MostPostponed, most)
+	w.settleUntil(p, w.Now().Add(10*24*time.Hour))
+	check := func() {
+		t.Helper()
+		failed, err := w.db.Outbox.Task(t.Context(), email)
+		if w.must(err); failed == nil || !failed.Failed || calls.Load() != task.MaxAttempts {
+			t.Fatalf("%+v after %d attempts", failed, calls.Load())
+		}
 	}
-	if n := strings.Count(w.log.String(), "notice failed"); n < days-2 || n > days {
-		t.Errorf("it was logged %d times", n)
-	}
+	check()
+	w.send(a.comment("thread", a.user("bob")))
+	w.settle(p)
+	check()
+	w.must(w.db.Outbox.Retry(t.Context(), email))
 	w.settle(w.start())
-	if mails := a.mailsTo("bob"); len(mails) != 1 {
-		t.Errorf("mails %q", mails)
+	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
+		t.Error(diff)
 	}
 }
 

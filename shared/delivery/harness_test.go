@@ -35,6 +35,7 @@ import (
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/localstacktest"
@@ -211,18 +212,19 @@ func (p *process) call(name string) error {
 	return nil
 }
 
-// sqs provides both queues to a process, with delays by the test's clock.
+// sqs provides the queues to a process, with delays by the test's clock.
 type sqs struct {
 	*world
 	*process
 }
 
-func (q sqs) SendLanes(_ context.Context, delay time.Duration, lanes ...queue.Lane) error {
-	return q.send(delay, func() error { return q.world.webhooks.SendLanes(q.Context(), 0, lanes...) })
+func (q sqs) SendIn(_ context.Context, delay time.Duration, tasks ...collab.TaskRef) error {
+	return q.send(delay, func() error { return q.world.tasks().SendIn(q.Context(), 0, tasks...) })
 }
 
-func (q sqs) SendEventsIn(_ context.Context, delay time.Duration, events ...queue.Event) error {
-	return q.send(delay, func() error { return q.world.events.SendEvents(q.Context(), events...) })
+// tasks returns the queues.
+func (w *world) tasks() queue.Tasks {
+	return queue.Tasks{Events: w.events.Queue, Calls: w.calls.Queue}
 }
 
 // send sends messages now or later, as a call of the process.
@@ -269,7 +271,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	dynamo := w.dynamo
 	dynamo.HTTPClient = p
 	o := w.open(dynamo)
-	o.Events, o.Webhooks, o.Mailer = sqs{w, p}, sqs{w, p}, ses{p, w.mailer(w.sender)}
+	o.Queue, o.Mailer = sqs{w, p}, ses{p, w.mailer(w.sender)}
 	o.Guard = webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	o.Metrics, o.Log = metrics.New(&w.metrics, "test", w.Now), slog.New(slog.NewJSONHandler(&w.log, nil))
 	o.Now, o.Random = w.Now, rand.Reader
@@ -305,7 +307,7 @@ func (w *world) drain(p *process) (done, failed int) {
 	var back []func()
 	for {
 		n := 0
-		for _, q := range []sqsQueue{w.events, w.webhooks} {
+		for _, q := range []sqsQueue{w.events, w.calls} {
 			messages, err := q.Receive(w.Context(), queue.MaxReceive, 0)
 			w.must(err)
 			n += len(messages)
@@ -316,7 +318,7 @@ func (w *world) drain(p *process) (done, failed int) {
 					if p.taken != nil {
 						p.taken(m.Text)
 					}
-					err := p.Take(p.ctx, m.Text, m.Receives)
+					err := p.Take(p.ctx, m.Text)
 					mu.Lock()
 					defer mu.Unlock()
 					if err == nil && p.ctx.Err() == nil {
@@ -347,105 +349,64 @@ func (w *world) drain(p *process) (done, failed int) {
 	}
 }
 
-// backlog is the table with only the partitions of pending work, to speed up the relay.
-type backlog struct {
+// waiting returns the waiting tasks by the time of the relay's message.
+func (w *world) waiting() []*task.Task {
+	w.Helper()
+	var refs []collab.TaskRef
+	scan := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
+		TableName: &w.table, IndexName: aws.String(keys.IndexDue), ProjectionExpression: aws.String("pk, sk"),
+		FilterExpression:          aws.String("NOT begins_with(due, :failed)"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":failed": store.Text("DUE#" + keys.FailedTasks)},
+	})
+	for scan.HasMorePages() {
+		page, err := scan.NextPage(context.WithoutCancel(w.Context()))
+		w.must(err)
+		for _, it := range page.Items {
+			ref, err := keys.ParseTask(store.Item(it).Key())
+			w.must(err)
+			refs = append(refs, ref)
+		}
+	}
+	all, err := w.db.Outbox.Tasks(context.WithoutCancel(w.Context()), refs...)
+	w.must(err)
+	slices.SortFunc(all, func(a, b *task.Task) int { return cmp.Compare(a.Next, b.Next) })
+	return all
+}
+
+// notices returns the waiting notices, earliest due first.
+func (w *world) notices() []*task.Task {
+	w.Helper()
+	return collab.Where(w.waiting(), func(t *task.Task) bool { return t.Kind == collab.NoticeTask })
+}
+
+// pending returns the waiting tasks that are not resting endpoints.
+func (w *world) pending() []*task.Task { return w.waiting() }
+
+// fewer is the table with only the partitions of the index that have a due task, to speed up the
+// relay.
+type fewer struct {
 	*outbox.Store
 	partitions map[string]bool
 }
 
-// backlog returns the table's current pending work. Resting lanes are not pending.
-func (w *world) backlog() backlog {
-	w.Helper()
-	b := backlog{w.db.Outbox, map[string]bool{}}
-	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
-		TableName: &w.table, ProjectionExpression: aws.String("#pk"),
-		FilterExpression:         aws.String("begins_with(#pk, :due) AND (attribute_exists(#next) OR NOT begins_with(#pk, :lane))"),
-		ExpressionAttributeNames: map[string]string{"#pk": keys.PK, "#next": keys.Next},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":due": store.Text("DUE#"), ":lane": store.Text(keys.Join("DUE", keys.LaneKind, "")),
-		},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(w.Context())
-		w.must(err)
-		for _, it := range page.Items {
-			b.partitions[store.Item(it).Text(keys.PK)] = true
-		}
-	}
-	return b
-}
-
-func (b backlog) Work(
-	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
-) ([]outbox.Work, string, error) {
-	if !b.partitions[keys.WorkPartition(string(kind), shard)] {
+func (f fewer) Waiting(
+	ctx context.Context, kind string, shard int, until collab.Millis, from string, limit int, skip func(error),
+) ([]*task.Task, string, error) {
+	if !f.partitions[keys.DuePartition(kind, shard)] {
 		return nil, "", nil
 	}
-	return b.Store.Work(ctx, kind, shard, from, most, skip)
-}
-
-func (b backlog) DueNotices(ctx context.Context, shard int, from string, most int, skip func(error)) ([]outbox.DueNotice, string, error) {
-	if !b.partitions[keys.DueNoticePartition(shard)] {
-		return nil, "", nil
-	}
-	return b.Store.DueNotices(ctx, shard, from, most, skip)
-}
-
-// emails returns the waiting emails, earliest due first.
-func (w *world) emails() []outbox.DueNotice {
-	w.Helper()
-	return w.emailsIn(w.backlog())
-}
-
-func (w *world) emailsIn(b backlog) (all []outbox.DueNotice) {
-	w.Helper()
-	b.Store = outbox.New(w.db.Outbox.At(func() time.Time { return time.UnixMilli(collab.MaxMillis - 1) }))
-	for shard := range keys.DueShards {
-		list, next, err := b.DueNotices(w.Context(), shard, "", 10_000, func(err error) { w.Log(err) })
-		if w.must(err); next != "" {
-			w.Fatal("too many emails")
-		}
-		all = append(all, list...)
-	}
-	slices.SortFunc(all, func(a, b outbox.DueNotice) int { return cmp.Compare(a.Minute, b.Minute) })
-	return all
-}
-
-// pending returns the pending work, earliest due first.
-func (w *world) pending() []outbox.Work {
-	w.Helper()
-	return w.pendingIn(w.backlog())
-}
-
-func (w *world) pendingIn(b backlog) (all []outbox.Work) {
-	w.Helper()
-	for _, d := range w.emailsIn(b) {
-		all = append(all, outbox.Work{EventRef: d.Ref(), Kind: collab.NoticeWork, Next: d.Minute, Since: d.Since})
-	}
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
-		for shard := range keys.DueShards {
-			list, next, err := b.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
-			if w.must(err); next != "" {
-				w.Fatal("too much pending work")
-			}
-			all = append(all, list...)
-		}
-	}
-	slices.SortFunc(all, func(a, b outbox.Work) int { return cmp.Compare(a.Next, b.Next) })
-	return all
+	return f.Store.Waiting(ctx, kind, shard, until, from, limit, skip)
 }
 
 // relay runs the relay once.
 func (w *world) relay() {
 	w.Helper()
-	w.relayOf(w.backlog())
-}
-
-func (w *world) relayOf(b backlog) {
-	w.Helper()
+	due := fewer{w.db.Outbox, map[string]bool{}}
+	for _, t := range w.waiting() {
+		due.partitions[keys.DueTask(string(t.Kind), 0, t.TaskRef).PK] = t.Next <= w.millis() || due.partitions[keys.DueTask(string(t.Kind), 0, t.TaskRef).PK]
+	}
 	r := pending.Relay{
-		Store: b, Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: w.Now,
-		Metrics: metrics.New(&w.metrics, "test", w.Now),
+		Store: due, Queue: w.tasks(), Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: w.Now, Metrics: metrics.New(&w.metrics, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
 	w.must(r.Metrics.Flush())
@@ -498,9 +459,8 @@ func (w *world) settleUntil(p *process, end time.Time) {
 		for _, d := range w.delayed {
 			earlier(d.at)
 		}
-		b := w.backlog()
-		if work := w.pendingIn(b); len(work) > 0 {
-			at := time.UnixMilli(max(work[0].Next, w.millis()+1))
+		if tasks := w.waiting(); len(tasks) > 0 {
+			at := time.UnixMilli(max(tasks[0].Next, w.millis()+1))
 			earlier(at.Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
 		if next.IsZero() {
@@ -512,7 +472,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 		}
 		w.moveTo(next)
 		w.release()
-		w.relayOf(b)
+		w.relay()
 	}
 	w.Fatalf("there is no end to it: pending %+v, delayed %+v, log:\n%s", w.pending(), w.delayed, &w.log)
 }
@@ -588,16 +548,18 @@ func (a *account) put(document string, change func(*collab.Document)) {
 	a.must(err)
 }
 
-// email returns the message about the next email to a user.
-func (a *account) email(user string) queue.Event {
+// email returns the task of the next email to a user.
+func (a *account) email(user string) collab.TaskRef {
 	a.Helper()
-	for _, d := range a.emails() {
-		if d.For.Account == a.id && d.For.User == user {
-			return queue.Event{EventRef: d.Ref(), Kind: collab.NoticeWork, Due: d.Minute}
+	for _, t := range a.notices() {
+		n, err := outbox.NoticeOf(t)
+		a.must(err)
+		if n.For.Account == a.id && n.For.User == user {
+			return t.TaskRef
 		}
 	}
 	a.Fatalf("no email to %s waits", user)
-	return queue.Event{}
+	return collab.TaskRef{}
 }
 
 // user returns a user with an email address.
@@ -758,8 +720,13 @@ func (a *account) notification(change func(*draft)) *collab.Event {
 func (w *world) send(evs ...*collab.Event) {
 	w.Helper()
 	for _, ev := range evs {
-		w.must(w.events.SendEvents(w.Context(), queue.Event{EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}}))
+		w.must(w.tasks().SendIn(w.Context(), 0, event(ev)))
 	}
+}
+
+// run handles the message of a task.
+func (p *process) take(ctx context.Context, ref collab.TaskRef) error {
+	return p.Take(ctx, queue.Encode(ref))
 }
 
 // webhook adds an endpoint at a URL, for events of the types, or for all if there are none.
@@ -789,18 +756,23 @@ func (a *account) inbox(user string) []string {
 	return ids
 }
 
-func (a *account) lane(hook string) hooks.Lane {
+// progress returns the progress of an endpoint.
+func (a *account) progress(hook string) hooks.Progress {
 	a.Helper()
-	lanes, err := a.db.Hooks.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
+	w, err := a.db.Hooks.Webhook(a.Context(), a.id, hook)
 	a.must(err)
-	return lanes[0]
+	t, err := a.db.Outbox.Task(a.Context(), hooks.EndpointTask(a.id, hook))
+	a.must(err)
+	p, err := hooks.ProgressOf(t, w)
+	a.must(err)
+	return p
 }
 
 func (a *account) endpoint(hook string) collab.EndpointRef {
 	a.Helper()
 	w, err := a.db.Hooks.Webhook(a.Context(), a.id, hook)
 	a.must(err)
-	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: a.id, WebhookID: hook}, CreatedAt: w.CreatedAt}
+	return collab.EndpointRef{Account: a.id, WebhookID: hook, CreatedAt: w.CreatedAt}
 }
 
 // delivery returns the delivery of an event to an endpoint.
@@ -832,16 +804,14 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	return d
 }
 
-// work returns the pending work of an event, or nil if its delivery is done.
-func (w *world) work(ev *collab.Event) *outbox.Work {
+// work returns the task of an event, or nil if its delivery is done.
+func (w *world) work(ev *collab.Event) *task.Task {
 	w.Helper()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
-		work, err := w.db.Outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)
-		if w.must(err); work != nil {
-			return work
-		}
+	t, err := w.db.Outbox.Task(context.WithoutCancel(w.Context()), event(ev))
+	if w.must(err); t == nil || t.Due == 0 || t.Failed {
+		return nil
 	}
-	return nil
+	return t
 }
 
 // receiver is a back end that receives posts.
@@ -957,7 +927,7 @@ func (w *world) figures() map[string]float64 {
 	return sums
 }
 
-// event returns the message about an event.
-func event(ev *collab.Event) queue.Event { return queue.Event{EventRef: ref(ev)} }
+// event returns the task of an event.
+func event(ev *collab.Event) collab.TaskRef { return outbox.EventTask(ev.Account, ev.ID) }
 
 func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }

@@ -7,7 +7,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
-	"collabdata/shared/store/outbox"
 )
 
 // listed reports whether one entry in the organization's list for all serves every inbox.
@@ -15,42 +14,37 @@ import (
 func (r *eventRun) listed() bool { return r.event.NotifyAll && !r.event.VerifyAccess }
 
 // listForAll adds a notification to everyone to the organization's list for all.
-func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, error) {
+// It returns true if the document or the notification is gone.
+func (r *eventRun) listForAll(ctx context.Context) (gone bool, err error) {
 	if !r.listed() {
-		return then(w, outbox.StageRecipients), nil
+		return false, nil
 	}
 	if there, err := r.there(ctx); err != nil || !there {
-		return then(w, outbox.StageEnd), err
+		return true, err
 	}
 	if err := r.Inbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, r.notification(r.event.NotificationID)); err != nil {
-		return w, err
+		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
-	return then(w, outbox.StageRecipients), nil
+	return false, nil
 }
 
-// inboxes decides about one page of the audience, and adds the notification to inboxes and emails.
-func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	if r.stored.Stage == outbox.StageNew {
-		r.Metrics.Add(metrics.Events, "", 1)
-	}
+// inboxes decides about one page of the audience, and adds the notification to inboxes and notices.
+// It returns the cursor of the next page, "" at the end.
+func (r *eventRun) inboxes(ctx context.Context, cursor string) (next string, err error) {
 	if told, err := r.tells(ctx); err != nil || !told {
-		return then(w, outbox.StageEnd), err
+		return "", err
 	}
-	people, next, err := r.audience(ctx, w.Cursor)
+	people, next, err := r.audience(ctx, cursor)
 	if err != nil {
-		return w, err
+		return "", err
 	}
 	if slices.ContainsFunc(people, func(p person) bool { return !r.caused(p.UserID) }) {
 		if there, err := r.serve(ctx, people); err != nil || !there {
-			return then(w, outbox.StageEnd), err
+			return "", err
 		}
 	}
-	if next != "" {
-		w.Cursor, w.Next = next, r.millis()
-		return w, nil
-	}
-	return then(w, outbox.StageEnd), nil
+	return next, nil
 }
 
 // tells reports whether the event can reach the inbox or a channel of one person.
@@ -76,7 +70,11 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	}
 	id := r.event.Notification()
 	if r.event.NotifiedAs != "" {
-		if notified, err := r.notified(ctx, id); err != nil || notified {
+		earlier, notified, err := r.notified(ctx, id)
+		if err == nil && earlier != nil && !notified {
+			err = r.Inbox.Withdraw(ctx, r.document.OrganizationRef, *earlier)
+		}
+		if err != nil || notified {
 			return err == nil, err
 		}
 	}
@@ -118,29 +116,30 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	return true, r.addToNotices(ctx, n, list, placements)
 }
 
-// notified reports whether an earlier event sent the notification, and inboxes show it. It
-// withdraws one about reactions to a comment that has none left, or that its author has deleted.
-func (r *eventRun) notified(ctx context.Context, id string) (bool, error) {
+// notified returns the notification that an earlier event sent, nil if there is none, and whether
+// inboxes show it. They show none about reactions to a comment that has none left, or that its
+// author has deleted.
+func (r *eventRun) notified(ctx context.Context, id string) (earlier *collab.Notification, shown bool, err error) {
 	n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
 	switch {
 	case collab.CodeOf(err) == collab.NotFound:
-		return false, nil
+		return nil, false, nil
 	case err != nil || n.CreatedAt == r.event.Time:
-		return false, err
+		return nil, false, err
 	}
 	comments, err := r.Threads.Comments(ctx, r.document, n.AnnotationID, n.CommentIDs)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	for _, c := range comments {
 		if _, emoji := c.Reaction(n.ActionUser.UserID); emoji == "" || c.Added() > n.CreatedAt {
 			continue
 		}
 		if deleted, err := r.Inbox.DeletedBy(ctx, r.document.OrganizationRef, c.AuthorID, n); err != nil || !deleted {
-			return err == nil, err
+			return &n, err == nil, err
 		}
 	}
-	return false, r.Inbox.Withdraw(ctx, r.document.OrganizationRef, n)
+	return &n, false, nil
 }
 
 // notification returns the event's notification for inboxes.

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"collabdata/shared/store/hooks"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
-	"collabdata/shared/queue"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -220,7 +220,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 	for _, x := range slices.Backward(runs) {
 		w.send(x.ev)
 		for _, hook := range x.s.posts {
-			w.must(w.webhooks.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: x.a.id, WebhookID: hook}}))
+			w.must(w.tasks().SendIn(t.Context(), 0, hooks.EndpointTask(x.a.id, hook)))
 		}
 		w.send(x.ev)
 	}
@@ -243,7 +243,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 }
 
 // TestDone checks that messages about a delivered event have no effect, although it would have
-// other recipients now. They cost a read unit, or a write unit to count a repeat.
+// other recipients now. They cost a read unit.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -264,14 +264,10 @@ func TestDone(t *testing.T) {
 		a.prefer("cid", collab.Preferences{Email: collab.PreferAll})
 		posts, inbox, mails := len(r.posts()), a.inbox("bob"), w.sentEmails()
 		for _, ev := range evs {
-			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.ParkedWork} {
-				for _, again := range []bool{false, true} {
-					var usage collab.Usage
-					w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: ref(ev), Kind: kind, Again: again}))
-					if read, write, _ := usage.Total(); read+write > 1 {
-						t.Errorf("%.1f read units, %.1f write units", read, write)
-					}
-				}
+			var usage collab.Usage
+			w.must(p.take(collab.WithUsage(t.Context(), &usage), event(ev)))
+			if read, write, _ := usage.Total(); read+write > 1 {
+				t.Errorf("%.1f read units, %.1f write units", read, write)
 			}
 		}
 		w.settle(p)

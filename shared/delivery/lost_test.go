@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"bytes"
+	"collabdata/shared/store/task"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,11 +14,10 @@ import (
 	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
 	"collabdata/shared/mail"
-	"collabdata/shared/queue"
 )
 
 // TestNothingIsLost adds a delivery while another is posted, with late and recent events. At each
-// call of the lane's run in turn, the process ends or the call fails. Pending work must recover the
+// call of the endpoint's run in turn, the process ends or the call fails. The relay must recover the
 // loss.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	fails := failing(1, http.StatusInternalServerError)
 	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
 		if adding.CompareAndSwap(true, false) {
-			if err := adder.Event(t.Context(), event(added)); err != nil {
+			if err := adder.take(t.Context(), event(added)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -56,7 +56,7 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	added = a.quiet()
 	w.add(age)
 	first := a.quiet()
-	w.must(w.start().Event(t.Context(), event(first)))
+	w.must(w.start().take(t.Context(), event(first)))
 	adding.Store(true)
 	calls := 0
 	p := w.start()
@@ -66,7 +66,7 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	w.settle(w.start())
 	for _, ev := range []*collab.Event{first, added} {
 		if d := a.delivery("hook", ev.ID); d.State != collab.DeliveryDelivered || r.got("/hook")[ev.ID] == 0 || w.work(ev) != nil {
-			t.Errorf("call %d: %+v, pending %+v, lane %+v", n, d, w.work(ev), a.lane("hook"))
+			t.Errorf("call %d: %+v, pending %+v, endpoint %+v", n, d, w.work(ev), a.progress("hook"))
 		}
 	}
 	return p.flaw.found.Load()
@@ -81,9 +81,9 @@ func TestHandledTwice(t *testing.T) {
 	ev := a.quiet()
 	p := w.start()
 	p.flaw = &flaw{at: func(op string, body []byte) bool {
-		return op == "DeleteItem" && bytes.Contains(body, []byte("DUE#event"))
+		return op == "UpdateItem" && bytes.Contains(body, []byte("#TASK#event#"))
 	}}
-	if p.Event(p.ctx, event(ev)) == nil || !p.flaw.found.Load() {
+	if p.take(p.ctx, event(ev)) == nil || !p.flaw.found.Load() {
 		t.Fatal("not killed")
 	}
 	w.drain(w.start())
@@ -116,10 +116,9 @@ func TestExpired(t *testing.T) {
 		w.add(time.Millisecond)
 	}
 	good := a.quiet()
-	w.must(w.db.Outbox.KeepEvent(t.Context(), *w.work(good), 0))
-	w.must(w.db.Outbox.Finish(t.Context(), *w.work(good)))
+	w.did(w.db.Outbox.Settle(t.Context(), w.work(good), task.Outcome{Keep: true}))
 	wait(good, w.Now())
-	a.changeHook("hook", func(*collab.Webhook) {}) // the relay wakes the lane
+	a.changeHook("hook", func(*collab.Webhook) {}) // the relay sends the endpoint
 	w.relay()
 	if done, failed := w.drain(w.start()); r.got("/hook")[good.ID] != 1 || done != 1 || failed != 0 {
 		t.Errorf("posted %v by %d messages, %d failed", r.got("/hook"), done, failed)
@@ -155,7 +154,7 @@ func TestGoneElsewhere(t *testing.T) {
 			if got := fresh.got("/hook"); hook.Disabled || got[next.ID] != 1 || got[before.ID] != map[string]int{"updated": 1}[how] {
 				t.Errorf("disabled: %q; posted to the new URL: %v", hook.DisabledReason, got)
 			}
-			if l := a.lane("hook"); l.Health.Failures != 0 {
+			if l := a.progress("hook"); l.Health.Failures != 0 {
 				t.Errorf("the answer of another counts: %+v", l)
 			}
 		})
@@ -187,78 +186,11 @@ func TestOneRefused(t *testing.T) {
 			t.Fatalf("one that came at %v was not posted at once", w.Now())
 		}
 		if n := len(w.delayed); n > 2 {
-			t.Fatalf("%d delayed messages of one lane", n)
+			t.Fatalf("%d delayed messages of one endpoint", n)
 		}
 	}
 	if tries := a.delivery("hook", bad.ID).Tries; tries != 2 {
 		t.Errorf("the refused one was posted %d times within 90 s", tries)
-	}
-}
-
-// TestChains checks that chains have at most twelve messages after the first, which an operation or
-// the relay sends. Lambda stops functions that invoke themselves about sixteen times.
-func TestChains(t *testing.T) {
-	t.Parallel()
-	const bound = 12
-	a, w := newAccount(t)
-	var up atomic.Bool
-	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
-		if !up.Load() {
-			rw.WriteHeader(http.StatusInternalServerError)
-		}
-	})
-	longest := 0
-	const page = 3
-	var takes atomic.Bool
-	p := w.start(func(o *delivery.Options) { o.PageSize, o.Mailer = page, throttled{o.Mailer, &takes} })
-	p.taken = func(text string) {
-		l, laneErr := queue.DecodeLane(text)
-		ev, eventErr := queue.DecodeEvent(text)
-		if laneErr != nil && eventErr != nil {
-			t.Error(laneErr)
-		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		longest = max(longest, l.Hops, ev.Hops)
-	}
-	start := w.Now()
-	for range 8 {
-		w.send(a.quiet())
-	}
-	w.settleUntil(p, start.Add(30*time.Minute))
-	if down := len(r.posts()); longest != bound || down < 20 {
-		t.Errorf("an endpoint that is down for half an hour got %d posts, and led to a chain of %d messages", down, longest)
-	}
-	up.Store(true)
-	longest = 0
-	const people = (bound + 2) * page
-	all := make([]collab.User, 0, people)
-	for i := range people {
-		all = append(all, collab.User{UserID: fmt.Sprintf("u%04d", i)})
-	}
-	for _, u := range all {
-		a.member(u.UserID)
-	}
-	w.send(a.notification(func(ev *draft) { ev.NotifyAll, ev.VerifyAccess = true, true }))
-	w.settle(p)
-	if longest != bound {
-		t.Errorf("a notification to %d people led to a chain of %d messages", people, longest)
-	}
-	for _, u := range []collab.User{all[0], all[people-1]} {
-		if n := len(a.inbox(u.UserID)); n != 1 {
-			t.Errorf("%s has %d notifications", u.UserID, n)
-		}
-	}
-	longest = 0
-	w.send(a.comment("thread", a.user("bob")))
-	w.settleUntil(p, w.Now().Add(4*time.Hour))
-	if longest != bound {
-		t.Errorf("a mail that waits for hours led to a chain of %d messages", longest)
-	}
-	takes.Store(true)
-	w.settle(p)
-	if n := len(a.mailsTo("bob")); n != 1 {
-		t.Errorf("%d mails", n)
 	}
 }
 

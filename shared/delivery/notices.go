@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 	"collabdata/shared/inboxview"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
-	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 )
 
 const (
@@ -29,43 +30,32 @@ const (
 	entryPortion = 10 // further entries read at once
 )
 
-// addToNotices adds the entries at placements to the notices of people, and sends messages for new
-// notices.
+// addToNotices adds the entries at placements to the notices of people, and sends messages for
+// those that are due soon.
 func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
-	messages := map[time.Duration][]queue.Event{} // by delay
+	messages := map[time.Duration][]collab.TaskRef{} // by delay
 	err := each(len(list), concurrency, func(i int) error {
 		for channel, id := range placements[i].Notices {
-			e, due := r.noticeFor(n.ID, channel, list[i])
-			e.ID = id // an existing entry keeps its notice
-			wait, send := r.bringIn(due, r.hops)
-			minute, err := r.Outbox.AddToNotice(ctx, e, inbox.Position(n), due, send, r.again)
+			notice, due := r.noticeFor(n.ID, channel, list[i])
+			notice.ID = id // an existing entry keeps its notice
+			expires := outbox.Expiry(max(due, r.millis()))
+			soon, err := r.Outbox.Touch(ctx, notice.Task(), due, task.Addition{Body: notice.Body(), From: inbox.Position(n)}, expires)
 			if err != nil {
 				return err
 			}
-			if minute != 0 && send {
+			if wait := max(time.UnixMilli(due).Sub(r.Now()), 0); soon {
 				mu.Lock()
-				messages[wait] = append(messages[wait], noticeMessage(e, minute, r.hops))
+				messages[wait] = append(messages[wait], notice.Task())
 				mu.Unlock()
 			}
 		}
 		return nil
 	})
-	for wait, events := range messages {
-		err = errors.Join(err, r.Events.SendEventsIn(ctx, wait, events...))
+	for wait, tasks := range messages {
+		err = errors.Join(err, r.Queue.SendIn(ctx, wait, tasks...))
 	}
 	return err
-}
-
-// bringIn returns the time until a notice is due, and whether to send a message for then. If not,
-// the relay finds the notice.
-func (d *Deliverer) bringIn(due collab.Millis, hops int) (wait time.Duration, message bool) {
-	wait = max(time.UnixMilli(due).Sub(d.Now()), 0)
-	return wait, mayFollow(hops, wait)
-}
-
-func noticeMessage(e outbox.Notice, minute collab.Millis, hops int) queue.Event {
-	return queue.Event{EventRef: e.Ref(), Kind: collab.NoticeWork, Hops: hops + 1, Due: minute}
 }
 
 // noticeFor returns the notice to a person on a channel that includes a notification, and when it
@@ -90,59 +80,55 @@ func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
 	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
 }
 
-// noticeRun handles one message about a notice.
+// noticeRun is a run of a notice.
 type noticeRun struct {
 	*Deliverer
-	*outbox.ClaimedNotice
+	outbox.Notice
+	task    *task.Task
 	account collab.Account
 	org     collab.OrganizationRef
-	times   collab.MailTimes // of the recipient
+	times   *collab.MailTimes // of the recipient; nil until read
 	list    *inbox.ToNotify
-	sent    bool
 }
 
-// notice sends a notice that is due.
-func (d *Deliverer) notice(ctx context.Context, m queue.Event) error {
-	claimed, err := d.Outbox.ClaimNotice(ctx, m.EventRef, m.Due, d.Now().Add(noticeLease).UnixMilli())
-	if err != nil || claimed == nil {
-		return err
-	}
-	r := &noticeRun{Deliverer: d, ClaimedNotice: claimed, org: claimed.For.OrganizationRef}
-	ctx, charge := d.metered(ctx)
-	due, err := r.run(ctx)
-	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
-		due, err = 0, nil
-	}
-	charge(r.For.Account, r.account.Settings, map[bool]float64{true: 1}[r.sent])
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
-	defer cancel()
+// notice sends a notice. If an entry was added meanwhile, the next notice is due by the recipient's
+// preferences.
+func (d *Deliverer) notice(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
+	n, err := outbox.NoticeOf(t)
 	if err != nil {
-		_, free := d.Outbox.FreeNotice(ending, claimed, 0, false)
-		return errors.Join(err, free)
+		return o, err
 	}
-	finish := d.Outbox.FinishNotice
-	if due != 0 { // it was not sent
-		finish = d.Outbox.FreeNotice
+	r := &noticeRun{Deliverer: d, Notice: n, task: t, org: n.For.OrganizationRef}
+	o.State = t.State
+	o.Due, err = r.run(ctx, &o)
+	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
+		o.Due, err = 0, nil
 	}
-	next := cmp.Or(due, r.next())
-	wait, send := d.bringIn(next, m.Hops)
-	minute, err := finish(ending, claimed, next, send)
-	if err == nil && minute != 0 && send {
-		err = d.Events.SendEventsIn(ending, wait, noticeMessage(claimed.Notice, minute, m.Hops))
+	if o.Added = o.Due; o.Added == 0 && err == nil {
+		o.Added, err = r.next(ctx)
 	}
-	return err
+	return o, err
 }
 
-// next returns the time when the recipient's next notice is due, or 0 if nothing is left to send.
-func (r *noticeRun) next() collab.Millis {
-	if next := r.times.Next(r.Now()); !next.IsZero() {
-		return next.UnixMilli()
+// next returns the time when a later notice to the recipient is due.
+func (r *noticeRun) next(ctx context.Context) (collab.Millis, error) {
+	if r.times == nil && !r.account.Settings.NotificationPreferencesOff {
+		list, err := r.Directory.PreferencesOf(ctx, 1, func(int) (string, collab.DocumentRef) {
+			return r.For.User, collab.DocumentRef{OrganizationRef: r.org}
+		})
+		if err != nil {
+			return 0, err
+		}
+		r.times = &list[0].Mail
 	}
-	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
+	if next := collab.Deref(r.times).Next(r.Now()); !next.IsZero() {
+		return next.UnixMilli(), nil
+	}
+	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli(), nil
 }
 
 // run sends the notice, or returns the time of the next attempt.
-func (r *noticeRun) run(ctx context.Context) (due collab.Millis, err error) {
+func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis, err error) {
 	enabled := false
 	var usedUp *collab.Error
 	err = both(func() (err error) {
@@ -151,17 +137,20 @@ func (r *noticeRun) run(ctx context.Context) (due collab.Millis, err error) {
 		}
 		return err
 	}, func() (err error) {
-		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToNotify(ctx, r.From, r.Channel, r.ID)
+		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToNotify(ctx, r.task.From, r.Channel, r.ID)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	if !enabled {
-		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
+		since, _ := strconv.ParseInt(r.task.State, 10, 64)
+		since = cmp.Or(since, r.millis())
+		if r.Now().Sub(time.UnixMilli(since)) > longestDisabled {
 			r.list.EndLeft(string(whyDisabled))
 			return 0, r.list.Finish(ctx)
 		}
+		o.State = strconv.FormatInt(since, 10)
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
 	if usedUp != nil {
@@ -184,6 +173,11 @@ func (r *noticeRun) run(ctx context.Context) (due collab.Millis, err error) {
 		return due, err
 	}
 	return 0, r.list.Finish(ctx)
+}
+
+// spent charges the account for an email or a notification.due event.
+func (r *noticeRun) spent(ctx context.Context) {
+	r.ledger.Spend(ctx, r.For.Account, r.account.Settings, quota.Amounts{quota.Mails: 1})
 }
 
 // byEmail reports whether the service sends the notice as an email.
@@ -209,7 +203,7 @@ func (r *noticeRun) post(ctx context.Context, t *told) error {
 	case !told:
 		return errors.New("an entry of the notice was deleted")
 	}
-	r.sent = true
+	r.spent(ctx)
 	r.list.EndLeft(countedAlone)
 	r.announce(ctx, &ev)
 	return nil
@@ -242,14 +236,19 @@ func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, er
 	why := ""
 	switch {
 	case err == nil:
-		r.sent = true
+		r.spent(ctx)
 		r.Metrics.Add(metrics.Deliveries, metrics.Email, 1)
 	case errors.Is(err, mail.ErrRejected):
 		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
-		r.Log.LogAttrs(ctx, slog.LevelWarn, "email rejected", slog.String("account", r.For.Account), slog.String("email", r.Ref().ID))
+		r.Log.LogAttrs(ctx, slog.LevelWarn, "email rejected", slog.String("account", r.For.Account), slog.String("email", r.ID))
 		why = string(rejected)
+	case errors.Is(err, mail.ErrUnconfirmed):
+		r.spent(ctx)
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
+		r.Log.LogAttrs(ctx, slog.LevelWarn, "email not confirmed", slog.String("account", r.For.Account), slog.String("email", r.ID))
+		why = string(unconfirmed)
 	case errors.Is(err, mail.ErrThrottled):
-		return r.hold(ctx, "SES takes no more now", queue.MaxDelay-shortHold, withoutText(err))
+		return r.hold(ctx, "SES takes no more now", task.MessageWithin-shortHold, withoutText(err))
 	default:
 		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		return 0, withoutText(err)
@@ -370,6 +369,7 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 		list, err := r.Directory.PreferencesOf(ctx, len(documents), func(i int) (string, collab.DocumentRef) { return r.For.User, documents[i] })
 		for i, set := range list {
 			t.preferences[documents[i]] = set
+			r.times = &set.Mail
 		}
 		return err
 	})
@@ -387,7 +387,6 @@ func both(a, b func() error) error {
 // unwanted returns the reason why the notice omits a visible entry, or "".
 func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 	set := t.preferences[e.Document(r.org)]
-	r.times = set.Mail
 	if e.Thread != nil {
 		switch level := e.Thread.Follows.Of(r.For.User); {
 		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned && !slices.Contains(e.SharedWith, r.For.User):
@@ -444,7 +443,7 @@ func (r *noticeRun) hold(ctx context.Context, why string, wait time.Duration, ca
 	}
 	r.Metrics.Add(metrics.MailsHeld, "", 1)
 	r.Log.LogAttrs(ctx, slog.LevelWarn, "emails wait: "+why,
-		slog.String("account", r.For.Account), slog.String("email", r.Ref().ID), slog.String("cause", cause.Error()))
+		slog.String("account", r.For.Account), slog.String("email", r.ID), slog.String("cause", cause.Error()))
 	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 

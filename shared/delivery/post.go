@@ -23,8 +23,8 @@ type result struct {
 
 // post posts deliveries in order, at most width concurrently, removes them from the list, and
 // records their results. It starts no more after one that failed or was slow.
-func (r *laneRun) post(ctx context.Context) error {
-	resting := r.lane.Health.Resting()
+func (r *endpointRun) post(ctx context.Context) error {
+	resting := r.progress.Health.Resting()
 	side, round := r.width, r.width
 	switch {
 	case resting:
@@ -79,32 +79,32 @@ func (res *result) quick() bool {
 
 // recordHealth records the endpoint's response. It disables an endpoint that is gone or has failed
 // for too long.
-func (r *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
+func (r *endpointRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
 	now := r.millis()
 	if a.Outcome == webhook.Delivered {
-		r.lane.Health, r.lane.Pause = collab.WebhookHealth{}, 0
+		r.progress.Health, r.progress.Pause = collab.WebhookHealth{}, 0
 		return nil
 	}
-	r.lane.Health.Fail(now)
-	r.lane.Pause = max(r.lane.Pause, now+a.RetryAfter.Milliseconds())
-	if r.lane.Health.Resting() {
-		r.lane.Pause = max(r.lane.Pause, now+probeEvery.Milliseconds())
+	r.progress.Health.Fail(now)
+	r.progress.Pause = max(r.progress.Pause, now+a.RetryAfter.Milliseconds())
+	if r.progress.Health.Resting() {
+		r.progress.Pause = max(r.progress.Pause, now+probeEvery.Milliseconds())
 	}
 	switch {
 	case r.hook.Disabled:
 		return nil
 	case a.Outcome == webhook.Gone:
 		defer func() { r.hook.Disabled = true }()
-		return r.disable(ctx, r.lane.Account, r.hook, "the endpoint "+a.Reason)
-	case r.lane.Health.Hopeless(now):
+		return r.disable(ctx, r.endpoint.Account, r.hook, "the endpoint "+a.Reason)
+	case r.progress.Health.Hopeless(now):
 		defer func() { r.hook.Disabled = true }()
-		return r.disable(ctx, r.lane.Account, r.hook, "the endpoint has only failed for 5 days; last it "+a.Reason)
+		return r.disable(ctx, r.endpoint.Account, r.hook, "the endpoint has only failed for 5 days; last it "+a.Reason)
 	}
 	return nil
 }
 
 // deliver posts one delivery and stores its new state. A panic counts as a failed attempt.
-func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (res result) {
+func (r *endpointRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (res result) {
 	res.after = del
 	at := r.Now()
 	func() {
@@ -125,12 +125,12 @@ func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool
 }
 
 // attempt posts a delivery once, and sets the result.
-func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, res *result) {
+func (r *endpointRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, res *result) {
 	if !r.hook.Wants(del.Type) { // not subscribed anymore
 		res.after.State = collab.DeliveryCanceled
 		return
 	}
-	ev, err := r.Outbox.Event(ctx, r.lane.Account, del.EventID)
+	ev, err := r.Outbox.Event(ctx, r.endpoint.Account, del.EventID)
 	switch {
 	case errors.Is(err, collab.ErrUnreadable):
 		r.skip(ctx)(err)
@@ -146,7 +146,7 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		res.after.State = collab.DeliveryCanceled
 		return
 	}
-	_, enabled, err := r.enabled(ctx, r.lane.Account, ev.OrganizationID)
+	_, enabled, err := r.enabled(ctx, r.endpoint.Account, ev.OrganizationID)
 	if err != nil || !enabled {
 		res.err = err
 		res.after.NextAttempt = at.Add(parkFor).UnixMilli()
@@ -169,7 +169,7 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		return
 	}
 	if a.Err != nil {
-		r.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", r.lane.Account),
+		r.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", r.endpoint.Account),
 			slog.String("webhook", r.hook.ID), slog.String("event", del.EventID), slog.Any("cause", a.Err))
 	}
 	res.attempt = &a
@@ -178,7 +178,7 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 
 // record adds an attempt to the delivery. The new state is final or waits for the next retry. While
 // an endpoint rests, no delivery is abandoned.
-func (r *laneRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
+func (r *endpointRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
 	res.kept = collab.DeliveryAttempt{
 		At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds(), Answer: a.Answer,
 	}

@@ -17,16 +17,18 @@ const (
 )
 
 // metered returns a context that counts used units of the table, and a function that charges an
-// account for them and for emails. It refuses nothing; the account's next requests wait instead.
-func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
+// account for them. It refuses nothing; the account's next requests wait instead.
+func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string)) {
 	usage := collab.UsageOf(ctx)
 	if usage == nil {
 		usage = new(collab.Usage)
 		ctx = collab.WithUsage(ctx, usage)
 	}
 	readBefore, writtenBefore, _ := usage.Total()
-	return ctx, func(acct string, s collab.Settings, mails float64) {
+	return ctx, func(acct string) {
 		read, written, _ := usage.Total()
-		d.ledger.Spend(ctx, acct, s, quota.Amounts{quota.Reads: read - readBefore, quota.Writes: written - writtenBefore, quota.Mails: mails})
+		if account, known := d.known.Get(acct, d.Now()); known {
+			d.ledger.Spend(ctx, acct, account.Settings, quota.Amounts{quota.Reads: read - readBefore, quota.Writes: written - writtenBefore})
+		}
 	}
 }

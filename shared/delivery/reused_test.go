@@ -6,7 +6,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/queue"
 )
 
 // TestReusedAccount checks that an account with the id of a deleted one inherits nothing: no
@@ -20,12 +19,13 @@ func TestReusedAccount(t *testing.T) {
 	w.did(w.db.Accounts.KeepMailSecret(t.Context(), a.id, []byte("secret")))
 	before := a.comment("thread", a.user("bob"))
 	a.change(func(c *collab.Account) { c.Disabled = true })
-	w.must(w.start().Event(t.Context(), event(before))) // it is parked
+	w.must(w.start().take(t.Context(), event(before)))
 	w.must(w.db.Outbox.Delete(t.Context(), keys.Organization(a.id, "org")))
 	w.must(w.db.Accounts.DeleteAccount(t.Context(), a.id))
 	w.add(time.Minute)
-	w.must(w.start().Event(t.Context(), queue.Event{EventRef: ref(before), Kind: collab.ParkedWork}))
-	if work := w.work(before); work == nil || work.Kind != collab.ParkedWork || len(a.inbox("bob")) != 0 {
+	w.add(time.Hour)
+	w.must(w.start().take(t.Context(), event(before)))
+	if work := w.work(before); work == nil || len(a.inbox("bob")) != 0 {
 		t.Errorf("of a deleted account: pending %+v", work)
 	}
 	w.must(w.db.Accounts.AddAccount(t.Context(), collab.Account{ID: a.id, CreatedAt: w.millis()}))

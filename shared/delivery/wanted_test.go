@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"collabdata/shared/store/task"
 	"errors"
 	"strings"
 	"testing"
@@ -73,8 +74,8 @@ func TestAskedAgain(t *testing.T) {
 		{"the document is deleted and swept, and added again", func(a *account) {
 			job := a.delete(collab.ADocument)
 			a.clock.add(outbox.SweepAfter)
-			if next, err := a.db.Deletion.RunJob(a.Context(), a.id, job); err != nil || next != 0 {
-				a.Errorf("the job goes on at %d, %v", next, err)
+			if ran, err := a.db.Outbox.Run(a.Context(), outbox.JobTask(a.id, job), 0, a.db.Deletion.RunJob); err != nil || ran != (task.Result{}) {
+				a.Errorf("the job goes on: %+v, %v", ran, err)
 			}
 			a.put("doc", func(d *collab.Document) { d.Name = "new" })
 		}, 0},

@@ -6,49 +6,59 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
-	"collabdata/shared/queue"
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 )
 
-// webhooks stores the event, adds a delivery to each subscribed endpoint, and wakes their lanes. It
-// leaves resting lanes to the relay.
-func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	var endpoints []collab.Webhook
-	err := both(func() error {
-		return r.Outbox.KeepEvent(ctx, w, r.mailDelay(r.settings))
-	}, func() (err error) {
-		endpoints, err = r.Hooks.Endpoints(ctx, w.Account)
-		return err
-	})
+// webhooks adds a delivery to each subscribed endpoint, and wakes their tasks, except for those that
+// rest and are due later.
+func (r *eventRun) webhooks(ctx context.Context) error {
+	acct := r.event.Account
+	endpoints, err := r.Hooks.Endpoints(ctx, acct)
 	if err != nil {
-		return w, err
+		return err
 	}
 	endpoints = slices.DeleteFunc(endpoints, func(h collab.Webhook) bool { return !h.WantsEvent(r.event) })
-	if endpoints, err = r.mentioning(ctx, endpoints); err != nil {
-		return w, err
+	if endpoints, err = r.mentioning(ctx, endpoints); err != nil || len(endpoints) == 0 {
+		return err
 	}
 	now := r.millis()
-	refs := make([]collab.LaneRef, len(endpoints))
+	refs := make([]collab.TaskRef, len(endpoints))
 	err = each(len(endpoints), concurrency, func(i int) error {
-		refs[i] = collab.LaneRef{Account: w.Account, WebhookID: endpoints[i].ID}
-		return r.Hooks.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: endpoints[i].CreatedAt}, collab.Delivery{
-			EventID: w.ID, Type: r.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
+		refs[i] = hooks.EndpointTask(acct, endpoints[i].ID)
+		return r.Hooks.AddDelivery(ctx, collab.EndpointRef{Account: acct, WebhookID: endpoints[i].ID, CreatedAt: endpoints[i].CreatedAt}, collab.Delivery{
+			EventID: r.event.ID, Type: r.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
 		})
 	})
 	if err != nil {
-		return w, err
+		return err
 	}
-	lanes, err := r.Hooks.Lanes(ctx, refs...)
+	tasks, err := r.Outbox.Tasks(ctx, refs...)
 	if err != nil {
-		return w, err
+		return err
 	}
-	lanes = slices.DeleteFunc(lanes, func(l hooks.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
-	return then(w, outbox.StageList), r.wake(ctx, lanes)
+	var woken []collab.TaskRef
+	for i, t := range tasks {
+		p, err := hooks.ProgressOf(t, endpoints[i])
+		switch {
+		case err != nil:
+			return err
+		case t != nil && (t.Sees(now) || t.Due > now && p.Pause > now):
+			continue
+		}
+		woken = append(woken, refs[i])
+	}
+	err = each(len(woken), concurrency, func(i int) error {
+		_, err := r.Outbox.Write(ctx, r.Outbox.Wake(woken[i], true))
+		return err
+	})
+	if len(woken) > 0 {
+		err = errors.Join(err, r.Queue.SendIn(ctx, 0, woken...))
+	}
+	return err
 }
 
 // mentioning removes endpoints with MentionedUserIDs that the event does not mention. It reads the
@@ -71,25 +81,6 @@ func (r *eventRun) mentioning(ctx context.Context, endpoints []collab.Webhook) (
 		}
 	}
 	return collab.Where(endpoints, func(h collab.Webhook) bool { return h.WantsMention(mentioned) }), nil
-}
-
-// wake sends messages for free lanes.
-func (r *eventRun) wake(ctx context.Context, lanes []hooks.Lane) error {
-	var mu sync.Mutex
-	var send []queue.Lane
-	err := each(len(lanes), concurrency, func(i int) error {
-		token, err := r.Hooks.WakeLane(ctx, lanes[i])
-		if token != "" {
-			mu.Lock()
-			defer mu.Unlock()
-			send = append(send, queue.Lane{LaneRef: lanes[i].LaneRef, Token: token, Hops: r.hops + 1})
-		}
-		return err
-	})
-	if len(send) > 0 {
-		err = errors.Join(err, r.Webhooks.SendLanes(ctx, 0, send...))
-	}
-	return err
 }
 
 // disable disables an endpoint and raises an event about it. It does nothing if the endpoint was
@@ -124,7 +115,7 @@ func (d *Deliverer) newID() (string, error) {
 
 // announce sends the message about a recorded event. If it is lost, the relay sends it later.
 func (d *Deliverer) announce(ctx context.Context, ev *collab.Event) {
-	if err := d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}}); err != nil {
+	if err := d.Queue.SendIn(ctx, 0, outbox.EventTask(ev.Account, ev.ID)); err != nil {
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not sent: the relay sends it later",
 			slog.String("account", ev.Account), slog.String("first", ev.ID), slog.Any("cause", err))
 	}

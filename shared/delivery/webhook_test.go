@@ -1,6 +1,8 @@
 package delivery_test
 
 import (
+	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/task"
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
@@ -17,7 +19,6 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
-	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -55,7 +56,7 @@ func TestLadder(t *testing.T) {
 	p := w.start()
 	w.drain(p)
 	for len(at) < webhook.Attempts {
-		next := a.lane("hook").Next
+		next := w.waiting()[0].Next
 		w.send(a.quiet())
 		w.drain(p)
 		w.moveTo(time.UnixMilli(next).Add(time.Minute - 1).Truncate(time.Minute))
@@ -132,8 +133,8 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("the next attempt is in %v, want %v", wait, test.wait)
 			}
 			hook, err := w.db.Hooks.Webhook(t.Context(), a.id, "hook")
-			if l := a.lane("hook"); err != nil || hook.Disabled != (test.status == 410) || !hook.Disabled && l.Next < d.NextAttempt {
-				t.Errorf("endpoint %+v, %v; waits until %d, the lane until %d", hook, err, d.NextAttempt, l.Next)
+			if tasks := w.waiting(); err != nil || hook.Disabled != (test.status == 410) || !hook.Disabled && tasks[0].Due < d.NextAttempt {
+				t.Errorf("endpoint %+v, %v; waits until %d, the tasks %+v", hook, err, d.NextAttempt, tasks)
 			}
 		})
 	}
@@ -281,8 +282,8 @@ func TestRest(t *testing.T) {
 	if took := w.Now().Sub(start); took > 12*time.Hour {
 		t.Errorf("all was delivered after %v", took)
 	}
-	if l := a.lane("hook"); l.Health.Failures != 0 || l.Pause != 0 {
-		t.Errorf("lane %+v", l)
+	if l := a.progress("hook"); l.Health.Failures != 0 || l.Pause != 0 {
+		t.Errorf("progress %+v", l)
 	}
 }
 
@@ -306,9 +307,7 @@ func TestStopsAtFailure(t *testing.T) {
 	for range n {
 		ev := a.event(collab.NotificationAdded)
 		ev.NotificationID = ev.ID
-		body, err := collab.EncodeJSON(ev)
-		w.must(err)
-		w.must(w.db.Outbox.KeepEvent(t.Context(), outbox.Work{EventRef: ref(ev), Body: string(body), Expires: outbox.Expiry(ev.Time)}, 0))
+		w.did(w.db.Outbox.Write(t.Context(), w.db.Outbox.Record(ev)...))
 		a.deliver("hook", ev)
 	}
 	w.send(a.quiet())
@@ -321,7 +320,7 @@ func TestStopsAtFailure(t *testing.T) {
 	}
 }
 
-// TestOneHolder checks that one process handles a lane, however many messages there are, with five
+// TestOneHolder checks that one process posts to an endpoint, however many messages there are, with five
 // concurrent posts, and that others are not delayed.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
@@ -338,20 +337,17 @@ func TestOneHolder(t *testing.T) {
 	for range 12 {
 		ev := a.quiet()
 		evs = append(evs, ev)
-		w.must(p.Event(t.Context(), event(ev)))
+		w.must(p.take(t.Context(), event(ev)))
 		w.add(time.Millisecond)
 	}
-	lane := func(a *account) queue.Lane {
-		return queue.Lane{LaneRef: collab.LaneRef{Account: a.id, WebhookID: "hook"}, Token: a.lane("hook").Holder}
-	}
-	slow, held := lane(a), make(chan error)
-	go func() { held <- p.Lane(t.Context(), slow) }()
+	slow, held := hooks.EndpointTask(a.id, "hook"), make(chan error)
+	go func() { held <- p.take(t.Context(), slow) }()
 	wait(t, func() bool { now, _ := posts.read(); return now == 5 })
-	w.must(w.start().Lane(t.Context(), slow))
+	w.must(w.start().take(t.Context(), slow))
 	other := w.account()
 	quick := other.hooked(nil)
-	w.must(p.Event(t.Context(), event(other.quiet())))
-	w.must(p.Lane(t.Context(), lane(other)))
+	w.must(p.take(t.Context(), event(other.quiet())))
+	w.must(p.take(t.Context(), hooks.EndpointTask(other.id, "hook")))
 	if len(quick.posts()) != 1 {
 		t.Error("the quick endpoint waits for the slow one")
 	}
@@ -364,8 +360,8 @@ func TestOneHolder(t *testing.T) {
 	a.checkDelivered("hook", 1, evs...)
 }
 
-// TestOneMessage checks that a lane has one message, however many deliveries it has, and none while
-// it is held or rests.
+// TestOneMessage checks that an endpoint has one message, however many deliveries it has, and none
+// while it rests.
 func TestOneMessage(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)
@@ -374,10 +370,10 @@ func TestOneMessage(t *testing.T) {
 	add := func(want int) {
 		t.Helper()
 		for range 7 {
-			w.must(p.Event(t.Context(), event(a.quiet())))
+			w.must(p.take(t.Context(), event(a.quiet())))
 			w.add(time.Millisecond)
 		}
-		if n, err := w.webhooks.Waiting(t.Context()); n != want || err != nil {
+		if n, err := w.calls.Waiting(t.Context()); n != want || err != nil {
 			t.Errorf("%d messages, %v, want %d", n, err, want)
 		}
 	}
@@ -385,7 +381,7 @@ func TestOneMessage(t *testing.T) {
 	w.drain(p) // it rests after the first failures
 	add(0)
 	if work := w.pending(); len(work) != 1 || work[0].ID != "hook" {
-		t.Errorf("pending work %+v", work)
+		t.Errorf("waiting %+v", work)
 	}
 	if n := len(r.posts()); n != 5 {
 		t.Errorf("%d posts", n)
@@ -407,7 +403,7 @@ func TestOrder(t *testing.T) {
 		w.add(time.Millisecond)
 	}
 	for _, i := range mathrand.New(mathrand.NewPCG(1, 2)).Perm(len(evs)) {
-		w.must(p.Event(t.Context(), event(evs[i])))
+		w.must(p.take(t.Context(), event(evs[i])))
 	}
 	w.settle(p)
 	// concurrent ones may overtake each other
@@ -450,7 +446,7 @@ func TestParked(t *testing.T) {
 			var evs []*collab.Event
 			for range 12 {
 				evs = append(evs, a.quiet())
-				w.must(p.Event(t.Context(), event(evs[len(evs)-1])))
+				w.must(p.take(t.Context(), event(evs[len(evs)-1])))
 				w.add(time.Millisecond)
 			}
 			told := a.comment("thread", a.user("bob"))
@@ -485,7 +481,7 @@ func TestPoison(t *testing.T) {
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	deaths := 0
-	for range 2 * outbox.MostPostponed {
+	for range 2 * task.MaxAttempts {
 		w.add(time.Hour)
 		w.relay()
 		p := w.start()
@@ -493,7 +489,7 @@ func TestPoison(t *testing.T) {
 		messages, err := w.events.Receive(t.Context(), queue.MaxReceive, 0)
 		w.must(err)
 		for _, m := range messages {
-			if err := p.Take(p.ctx, m.Text, 2); err == nil {
+			if err := p.Take(p.ctx, m.Text); err == nil {
 				w.must(w.events.Delete(t.Context(), m))
 			} else if p.ctx.Err() != nil {
 				deaths++
@@ -501,13 +497,13 @@ func TestPoison(t *testing.T) {
 			}
 		}
 	}
-	if failed := w.failed(ev); failed == nil || deaths != outbox.MostPostponed+1 || len(a.inbox("bob")) != 0 {
+	if failed := w.failed(ev); failed == nil || deaths != task.MaxAttempts || len(a.inbox("bob")) != 0 {
 		t.Errorf("failed %+v after %d deaths", failed, deaths)
 	}
-	if !strings.Contains(w.log.String(), "delivery failed") {
+	if !strings.Contains(w.log.String(), "task failed") {
 		t.Errorf("log %s", &w.log)
 	}
-	w.must(w.db.Outbox.Retry(t.Context(), ref(ev)))
+	w.must(w.db.Outbox.Retry(t.Context(), event(ev)))
 	w.settle(w.start())
 	if len(a.inbox("bob")) != 1 {
 		t.Error("not delivered after the retry")
@@ -528,7 +524,7 @@ func TestUnreadableEvent(t *testing.T) {
 	second := a.comment("thread", bob)
 	w.send(second)
 	w.drain(p)
-	it, err := w.db.Outbox.Get(t.Context(), keys.Event(a.id, second.ID))
+	it, err := w.db.Outbox.Get(t.Context(), keys.Task(event(second)))
 	w.must(err)
 	it[keys.Body] = store.Text(`{"id":1}`)
 	w.must(w.db.Outbox.Put(t.Context(), it))

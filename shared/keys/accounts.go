@@ -41,6 +41,3 @@ func Idempotency(acct string, hash [32]byte) Key {
 
 // Job returns the key of a job.
 func Job(acct, id string) Key { return job.Key(Parts{Acct: acct, ID: id}) }
-
-// JobProgress returns the key of a job's progress.
-func JobProgress(acct, id string) Key { return jobProgress.Key(Parts{Acct: acct, ID: id}) }

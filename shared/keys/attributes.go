@@ -29,18 +29,23 @@ const (
 	Removals    = "rem" // of an organization or document: has removed users
 	// Of a removal, until the user's data is erased; the key has only a hash.
 	RemovedUser = "usr"
-	GrantOnly   = "go"    // of a removal: it took a grant and hides nothing
-	Added       = "n"     // count of added folders
-	Moved       = "mvd"   // count of moved folders
-	Body        = "body"  // JSON of an event, notification or response
-	Lease       = "until" // milliseconds
-	Deleting    = "dlg"   // of a job's progress: more to delete
+	GrantOnly   = "go"   // of a removal: it took a grant and hides nothing
+	Added       = "n"    // count of added folders
+	Moved       = "mvd"  // count of moved folders
+	Body        = "body" // JSON of an event, notification or response
 	HTTPCode    = "code"
-	StartedAt   = "at" // milliseconds
+	StartedAt   = "at" // milliseconds; of a task: see package task
+	ReadAt      = "rd" // milliseconds
 
-	Stage  = "stg" // of an event's delivery
-	Cursor = "cur" // position in the stage
-	ReadAt = "rd"  // milliseconds
+	// Of tasks.
+	Lease    = "until" // milliseconds: end of a claim
+	Holder   = "by"    // mark of a claim
+	Version  = "ver"
+	Claimed  = "cv" // version at the last claim
+	Attempts = "try"
+	State    = "state" // progress
+	Message  = "msg"   // milliseconds: arrival of a message
+	Failure  = "why"   // error of the last attempt
 
 	Channels     = "chn" // of preferences: further channels
 	Hidden       = "hid" // of an inbox entry: only for notices
@@ -48,12 +53,6 @@ const (
 	EmailAddress = "adr" // for that email, if not the member's
 	EmailEndedAt = "ema" // milliseconds
 	EmailWhy     = "emw" // reason for no email
-
-	Holder = "by"     // mark of a lane's holder
-	Asked  = "ask"    // its holder must look again
-	Next   = "next"   // milliseconds
-	Pause  = "pause"  // milliseconds
-	Health = "health" // map
 
 	PaidWrites = "pdw" // milliseconds: paid-until time for write units
 	PaidReads  = "pdr" // likewise for read units

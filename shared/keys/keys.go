@@ -32,6 +32,7 @@
 //	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
 //	upd    the document's                       <updated>#<ann>          heads
 //	org    …#O#<org>#T                          <updated>#<doc>#<ann>    heads
+//	due    DUE#<kind>#<shard>                   <time>#<kind>#<acct>#<id>  waiting tasks
 //
 // updated is lastUpdated with 15 digits. It is a key of two indexes, and the others do not project
 // it, so that a new comment moves two index entries instead of five.
@@ -59,6 +60,8 @@ const (
 	Upd    = "upd"  // sort key
 	Org    = "org"  // partition key
 	OrgUpd = "orgu" // sort key of org
+	Due    = "due"  // partition key
+	DueAt  = "duea" // sort key of due
 
 	Creator   = "cr" // user id
 	Location  = "lo" // location id
@@ -75,6 +78,7 @@ const (
 	IndexSt  = "index-st"
 	IndexUpd = "index-upd"
 	IndexOrg = "index-org"
+	IndexDue = "index-due"
 )
 
 // Index is a global secondary index. Its key attributes are strings.
@@ -94,6 +98,7 @@ func Indexes() []Index {
 		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt, Narrowed}},
 		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, Narrowed, AddedBy}},
 		{IndexOrg, Org, OrgUpd, []string{Location, Creator, Status, CreatedAt, Narrowed}},
+		{IndexDue, Due, DueAt, []string{StartedAt, Attempts}},
 	}
 }
 

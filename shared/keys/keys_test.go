@@ -3,7 +3,6 @@ package keys
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -47,9 +46,6 @@ func TestKinds(t *testing.T) {
 			k := kind.Key(p)
 			if len(k.PK) > MaxPartitionKey || len(k.SK) > MaxSortKey {
 				t.Errorf("%s of %q: %d and %d bytes", kind.Name, fill, len(k.PK), len(k.SK))
-			}
-			if kind.Name == "lane of a webhook" {
-				continue // it is also pending work
 			}
 			got, parts := KindOf(k)
 			if got != kind || kind.Key(parts) != k {
@@ -103,7 +99,7 @@ func TestBelow(t *testing.T) {
 	}
 	from(AnAccount)
 	for _, k := range Kinds() {
-		if !found[k.Name] && !k.Expires && !k.Stays && !slices.Contains([]string{"API key", "lane of a webhook"}, k.Name) {
+		if !found[k.Name] && !k.Expires && !k.Stays && !slices.Contains([]string{"API key"}, k.Name) {
 			t.Errorf("nothing leads to a %s", k.Name)
 		}
 	}
@@ -307,14 +303,19 @@ func FuzzParseAnnotation(f *testing.F) {
 	})
 }
 
-// FuzzParseWork: likewise for pending work and pointers to deliveries.
-func FuzzParseWork(f *testing.F) {
-	f.Add("a%20b#e")
-	f.Add("a#b#e")
-	f.Add("~000000000000007#e")
-	f.Fuzz(func(t *testing.T, sk string) {
-		if acct, id, err := ParseWork(sk); err == nil && Work("event", acct, id).SK != sk {
-			t.Errorf("%q is read as %q, %q", sk, acct, id)
+// FuzzParseTask: likewise for tasks, their places in the index, and pointers to deliveries.
+func FuzzParseTask(f *testing.F) {
+	f.Add("A#a%20b#TASK#event#e", "TASK")
+	f.Add("A#a#TASK#b", "TASK")
+	f.Add("DUE#failed#3", "000000000000007#event#a#e")
+	f.Add("A#a", "~000000000000007#e")
+	f.Fuzz(func(t *testing.T, pk, sk string) {
+		k := Key{pk, sk}
+		if ref, err := ParseTask(k); err == nil && Task(ref) != k {
+			t.Errorf("%v is read as %v", k, ref)
+		}
+		if at, _, err := ParseDueTask(k); err == nil && at < 0 {
+			t.Errorf("%v is read as %d", k, at)
 		}
 		if delivery, ms, err := ParseWaiting(sk); err == nil && Waiting(Key{SK: delivery}, ms).SK != sk {
 			t.Errorf("%q is read as %q, %d", sk, delivery, ms)
@@ -322,42 +323,28 @@ func FuzzParseWork(f *testing.F) {
 	})
 }
 
-func TestDueShards(t *testing.T) {
+// TestDueTask: tasks are in all shards of the index, each in one, by time. Those that have failed are
+// in other partitions.
+func TestDueTask(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1_000 {
-		seen[Work("event", "a", Time(int64(i))).PK] = true
+		ref := collab.TaskRef{Kind: collab.EventTask, Account: "a", ID: Time(int64(i))}
+		early, late, failed := DueTask("event", 9, ref), DueTask("event", 10, ref), DueTask(FailedTasks, 9, ref)
+		if early.PK != late.PK || early.SK >= late.SK || failed.PK == early.PK || failed.SK != early.SK {
+			t.Errorf("%v, %v, %v", early, late, failed)
+		}
+		for k, want := range map[Key]bool{early: false, failed: true} {
+			if at, got, err := ParseDueTask(k); at != 9 || got != want || err != nil {
+				t.Errorf("%v is read as %d, %v, %v", k, at, got, err)
+			}
+		}
+		seen[early.PK] = true
 	}
 	for shard := range DueShards {
-		delete(seen, WorkPartition("event", shard))
+		delete(seen, DuePartition("event", shard))
 	}
 	if len(seen) != 0 {
 		t.Errorf("%v are no shards", seen)
-	}
-}
-
-// TestMoreShards: work keeps its partition when shards are added, and later work uses all of them.
-func TestMoreShards(t *testing.T) {
-	was := sharding
-	t.Cleanup(func() { sharding = was })
-	place := func(i int) Key { return Work("event", "a", Time(int64(i))) }
-	var before, lanes []Key
-	for i := range 1_000 {
-		before, lanes = append(before, place(i)), append(lanes, Lane("a", "webhook"+strconv.Itoa(i)))
-	}
-	sharding = append(slices.Clone(was), was[0])
-	sharding[1].from, sharding[1].shards = Time(1_000), 2*DueShards
-	seen := map[string]bool{}
-	for i := range 1_000 {
-		if k := place(i); k != before[i] {
-			t.Errorf("work %d has moved from %v to %v", i, before[i], k)
-		}
-		if k := Lane("a", "webhook"+strconv.Itoa(i)); k != lanes[i] {
-			t.Errorf("lane %d has moved from %v to %v", i, lanes[i], k)
-		}
-		seen[place(1_000+i).PK] = true
-	}
-	if len(seen) != 2*DueShards {
-		t.Errorf("later work lies in %d shards", len(seen))
 	}
 }
 

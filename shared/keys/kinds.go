@@ -60,7 +60,6 @@ var (
 	mailSecret         = kind(Kind{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount, NoLine: "a credential of an account"})
 	lastWebhook        = kind(Kind{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount, NoLine: "a setting of an account"})
 	webhook            = kind(Kind{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount, NoLine: "a setting of an account"})
-	lane               = kind(Kind{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount, NoLine: "work of an account"})
 	quota              = kind(Kind{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true, NoLine: "use of an account"})
 	personQuota        = kind(Kind{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true, NoLine: "use of an account"})
 	noMailAddress      = kind(Kind{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true, Line: "unsubscribed"})
@@ -93,7 +92,6 @@ var (
 	AThreadReadState   = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
 	AFollowersList     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
 	AGoneThread        = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
-	nextNotice         = kind(Kind{Name: "next notice", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
 	documentEntry      = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
 	ANotification      = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications})
@@ -103,14 +101,11 @@ var (
 
 	heartbeat = kind(Kind{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"})
 
-	eventOf         = kind(Kind{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents})
-	dueNotice       = kind(Kind{Name: "notice that is due", PK: "DUE#notice#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents})
-	pendingWork     = kind(Kind{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents})
+	task            = kind(Kind{Name: "task", PK: "A#{acct}#TASK#{kind}#{id}", SK: "TASK", Expires: true, NoLine: ofEvents})
 	waitingDelivery = kind(Kind{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents})
 	delivery        = kind(Kind{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents})
 	newDelivery     = kind(Kind{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true, NoLine: ofEvents})
 	job             = kind(Kind{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true, NoLine: ofEvents})
-	jobProgress     = kind(Kind{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true, NoLine: ofEvents})
 	keptAnswer      = kind(Kind{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true, NoLine: "an answer to one request"})
 	ticket          = kind(Kind{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true, NoLine: "a connection of a page"})
 	connection      = kind(Kind{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true, NoLine: "a connection of a page"})
@@ -121,12 +116,12 @@ var (
 
 // kinds are all kinds. Stored cursors of walks rely on their order.
 var kinds = []*Kind{
-	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, lane, quota,
+	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, quota,
 	personQuota, noMailAddress, AnOrganization, AMember, AnOrganizationPreference, APreference, ADocumentGrant, AFolderGrant,
 	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
-	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, nextNotice, documentEntry, ANotification,
-	recipients, ARemovalFromDocument, heartbeat, eventOf, dueNotice, pendingWork, waitingDelivery, delivery, newDelivery, job,
-	jobProgress, keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
+	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, documentEntry, ANotification,
+	recipients, ARemovalFromDocument, heartbeat, task, waitingDelivery, delivery, newDelivery, job,
+	keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
 }
 
 // kind returns a kind with its compiled patterns.

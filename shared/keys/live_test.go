@@ -37,8 +37,8 @@ func TestParseChange(t *testing.T) {
 			}
 		}
 		for _, k := range []Key{
-			Event(acct, "e"), Idempotency(acct, [32]byte{}), Work("event", acct, "e"), Quota(acct, ""), AnnotationID(doc, "a"), Account(acct),
-			NextNotice(org, user, "e"), Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
+			Task(collab.TaskRef{Kind: collab.EventTask, Account: acct, ID: "e"}), Idempotency(acct, [32]byte{}), Job(acct, "j"), Quota(acct, ""), AnnotationID(doc, "a"), Account(acct),
+			Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
 			Organization(acct, "o!"), Document(org, id), Folder(org, "f"), FolderTree(org), Member(org, user), DocumentGrant(doc, user),
 			Removed(org, user), RemovedFrom(doc, user),
 			Connection("c"), Ticket("acme", "t"), ConnectionCount(acct, 1<<40),

@@ -46,11 +46,6 @@ func ReadUntil(org collab.OrganizationRef, user string) Key {
 	return readUntil.Key(inOrganization(org, Parts{User: user}))
 }
 
-// NextNotice returns the key of the next notice to a user about the subject id.
-func NextNotice(org collab.OrganizationRef, user, id string) Key {
-	return nextNotice.Key(inOrganization(org, Parts{User: user, ID: id}))
-}
-
 // MailSecret returns the key of the secret that signs an account's unsubscribe tokens.
 func MailSecret(acct string) Key { return mailSecret.Key(Parts{Acct: acct}) }
 

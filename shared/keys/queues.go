@@ -13,8 +13,8 @@ type Queue struct {
 
 // Names of the queues.
 const (
-	EventsQueue   = "events"   // ids of events, jobs and notices for deliver
-	WebhooksQueue = "webhooks" // one message for each webhook endpoint with work
+	EventsQueue = "events" // tasks of deliver that call no other service
+	CallsQueue  = "calls"  // tasks that may wait for SES or a webhook endpoint
 )
 
 // Queues returns the definitions of all queues.
@@ -22,6 +22,6 @@ func Queues() []Queue {
 	const day = 24 * 60 * 60
 	return []Queue{
 		{EventsQueue, 540, 5, 4 * day, 14 * day},
-		{WebhooksQueue, 540, 5, 4 * day, 14 * day},
+		{CallsQueue, 540, 5, 4 * day, 14 * day},
 	}
 }

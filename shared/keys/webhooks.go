@@ -1,11 +1,5 @@
 package keys
 
-// LaneKind is the kind of the lanes' partitions.
-const LaneKind = "lane"
-
-// Lane returns the key of a webhook endpoint's lane.
-func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
-
 // Webhook returns the key of a webhook endpoint, with its secrets.
 func Webhook(acct, id string) Key { return webhook.Key(Parts{Acct: acct, ID: id}) }
 

@@ -34,6 +34,9 @@ var ErrRejected = errors.New("email rejected")
 // was not sent.
 var ErrThrottled = errors.New("email throttled")
 
+// ErrUnconfirmed means that SES did not answer in time. The email may have been sent.
+var ErrUnconfirmed = errors.New("email not confirmed")
+
 // maxHeader is the longest header value that SES takes in every region.
 const maxHeader = 870
 
@@ -139,8 +142,8 @@ func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 const attemptTime = 10 * time.Second
 
 // Send renders and sends an email. It returns an error that wraps ErrRejected if a retry is
-// useless, and ErrThrottled if a retry is useful later. After other errors, a retry is possible,
-// but the email may have been sent if the response of SES was lost.
+// useless, ErrThrottled if a retry is useful later, and ErrUnconfirmed if the email may have been
+// sent. After other errors, a retry is possible, and may send the email twice if the connection broke.
 func (m *Mailer) Send(ctx context.Context, n Email) error {
 	to, err := collab.MailAddress(collab.Deref(n.To.Email))
 	if err != nil {
@@ -169,6 +172,9 @@ func (m *Mailer) Send(ctx context.Context, n Email) error {
 	})
 	if err != nil && m.rejects(err) {
 		return fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	if _, late := errors.AsType[platform.NoAnswer](err); late {
+		return fmt.Errorf("%w: %w", ErrUnconfirmed, err)
 	}
 	if throttles.IsErrorRetryable(err) == aws.TrueTernary {
 		return fmt.Errorf("%w: %w", ErrThrottled, err)

@@ -30,11 +30,11 @@ const (
 	DeliveryFailures = "DeliveryFailures" // by channel: given up
 	WebhooksDisabled = "WebhooksDisabled" // disabled endpoints
 	// delayed emails, because the quota of the account or of SES was used up
-	MailsHeld       = "MailsHeld"
-	Unreadable      = "Unreadable"      // skipped items that this version cannot read
-	EventsFailed    = "EventsFailed"    // events with a delivery that has failed for hours
-	PendingEventAge = "PendingEventAge" // age of the oldest pending event in seconds
-	HintsAge        = "HintsAge"        // seconds from a write of the relay to the function hints
+	MailsHeld   = "MailsHeld"
+	Unreadable  = "Unreadable"  // skipped items that this version cannot read
+	TasksFailed = "TasksFailed" // tasks that have failed for hours
+	TaskAge     = "TaskAge"     // age of the oldest task that is due, in seconds
+	HintsAge    = "HintsAge"    // seconds from a write of the relay to the function hints
 )
 
 // Metrics collects figures of a stage until they are flushed. It is safe for concurrent use. A nil
@@ -110,7 +110,7 @@ func (m *Metrics) Flush() error {
 		var definitions []definition
 		for _, name := range slices.Sorted(maps.Keys(m.figures[channel])) {
 			unit := "Count"
-			if name == PendingEventAge || name == HintsAge {
+			if name == TaskAge || name == HintsAge {
 				unit = "Seconds"
 			}
 			definitions = append(definitions, definition{name, unit})

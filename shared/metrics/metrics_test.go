@@ -18,10 +18,10 @@ func TestFlush(t *testing.T) {
 	m.Add(Deliveries, Inbox, 3)
 	m.Add(DeliveryRetries, Inbox, 1)
 	m.Add(DeliveryFailures, Email, 0)
-	m.Set(PendingEventAge, 0)
+	m.Set(TaskAge, 0)
 	must.Do(t, m.Flush())
-	const want = `{"Events":3,"PendingEventAge":0,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage"]],` +
-		`"Metrics":[{"Name":"Events","Unit":"Count"},{"Name":"PendingEventAge","Unit":"Seconds"}],"Namespace":"CollabData"}],"Timestamp":5}}
+	const want = `{"Events":3,"TaskAge":0,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage"]],` +
+		`"Metrics":[{"Name":"Events","Unit":"Count"},{"Name":"TaskAge","Unit":"Seconds"}],"Namespace":"CollabData"}],"Timestamp":5}}
 {"Channel":"inbox","Deliveries":3,"DeliveryRetries":1,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage","Channel"]],` +
 		`"Metrics":[{"Name":"Deliveries","Unit":"Count"},{"Name":"DeliveryRetries","Unit":"Count"}],"Namespace":"CollabData"}],"Timestamp":5}}
 `
@@ -34,7 +34,7 @@ func TestFlush(t *testing.T) {
 	}
 	var none *Metrics
 	none.Add(Events, "", 1)
-	none.Set(PendingEventAge, 1)
+	none.Set(TaskAge, 1)
 	if err := none.Flush(); err != nil {
 		t.Error(err)
 	}

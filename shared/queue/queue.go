@@ -1,18 +1,14 @@
-// Package queue sends and receives the messages between operations and the delivery of events. Only
-// this package imports SQS.
+// Package queue sends and receives messages about tasks. Only this package imports SQS.
 package queue
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
-	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,7 +31,7 @@ const (
 	sendTries   = 3 // of an entry that SQS rejects from a batch
 )
 
-// Queue is a queue of one kind of message. It is safe for concurrent use.
+// Queue is a queue of messages. It is safe for concurrent use.
 type Queue struct {
 	client *sqs.Client
 	url    string
@@ -45,61 +41,6 @@ type Queue struct {
 // New returns the queue at a URL.
 func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
 	return &Queue{client: sqs.NewFromConfig(cfg), url: url, log: log}
-}
-
-// Send sends a message for each event. It logs messages that it cannot send, and the relay sends
-// them later. It ignores the end of the context, and takes at most platform.SendTime.
-func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) { q.sendOf(ctx, "", refs) }
-
-// SendJobs is Send for jobs.
-func (q *Queue) SendJobs(ctx context.Context, jobs ...collab.EventRef) {
-	q.sendOf(ctx, collab.JobWork, jobs)
-}
-
-func (q *Queue) sendOf(ctx context.Context, kind collab.WorkKind, refs []collab.EventRef) {
-	if len(refs) == 0 {
-		return
-	}
-	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref, Kind: kind} })
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.SendTime)
-	defer cancel()
-	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // leaves time for another attempt
-	if err := q.SendEvents(ctx, events...); err != nil {
-		q.log.LogAttrs(ctx, slog.LevelWarn, "events not sent: the relay sends them later",
-			slog.String("account", refs[0].Account), slog.String("first", refs[0].ID), slog.Int("events", len(refs)), slog.Any("cause", err))
-	}
-}
-
-// SendEvents sends messages to the events queue. Messages of one account form a group, so that a
-// busy account does not delay the others. After an error, some may have been sent.
-func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
-	return q.SendEventsIn(ctx, 0, events...)
-}
-
-// SendEventsIn is SendEvents with a delay of at most MaxDelay, which an emulator may not check,
-// rounded up to whole seconds.
-func (q *Queue) SendEventsIn(ctx context.Context, delay time.Duration, events ...Event) error {
-	entries := make([]types.SendMessageBatchRequestEntry, len(events))
-	for i, e := range events {
-		entries[i] = types.SendMessageBatchRequestEntry{MessageBody: aws.String(e.Encode()), MessageGroupId: group(e.Account)}
-	}
-	return q.send(ctx, delay, entries)
-}
-
-// SendLanes sends messages to the webhooks queue, like SendEventsIn.
-func (q *Queue) SendLanes(ctx context.Context, delay time.Duration, lanes ...Lane) error {
-	entries := make([]types.SendMessageBatchRequestEntry, len(lanes))
-	for i, l := range lanes {
-		entries[i] = types.SendMessageBatchRequestEntry{MessageBody: aws.String(l.Encode()), MessageGroupId: group(l.Account)}
-	}
-	return q.send(ctx, delay, entries)
-}
-
-// group returns the group of an account's messages. SQS accepts fewer characters in a group than in
-// an account id.
-func group(acct string) *string {
-	sum := sha256.Sum256([]byte(acct))
-	return aws.String(hex.EncodeToString(sum[:16]))
 }
 
 func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.SendMessageBatchRequestEntry) error {

@@ -2,12 +2,17 @@ package queue_test
 
 import (
 	"bytes"
+	"collabdata/shared/cache"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,10 +56,10 @@ func receive(t testing.TB, q *queue.Queue, n int) []queue.Message {
 	return all
 }
 
-func refs(n int) []collab.EventRef {
-	list := make([]collab.EventRef, n)
+func refs(n int) []collab.TaskRef {
+	list := make([]collab.TaskRef, n)
 	for i := range list {
-		list[i] = collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%03d", i)}
+		list[i] = collab.TaskRef{Kind: collab.EventTask, Account: "acme", ID: fmt.Sprintf("event-%03d", i)}
 	}
 	return list
 }
@@ -64,7 +69,7 @@ func checkEvents(t testing.TB, messages []queue.Message, n int) {
 	t.Helper()
 	var got []string
 	for _, m := range messages {
-		e, err := queue.DecodeEvent(m.Text)
+		e, err := queue.Decode(m.Text)
 		must.Do(t, err)
 		got = append(got, e.ID)
 	}
@@ -78,13 +83,15 @@ func checkEvents(t testing.TB, messages []queue.Message, n int) {
 	}
 }
 
+func eventsTo(q *queue.Queue) queue.Tasks { return queue.Tasks{Events: q} }
+
 func TestSend(t *testing.T) {
 	cfg := config(t)
 	var log bytes.Buffer
 	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.NewJSONHandler(&log, nil)))
 	before := time.Now()
-	q.Send(t.Context())
-	q.Send(t.Context(), refs(25)...)
+	eventsTo(q).Send(t.Context())
+	eventsTo(q).Send(t.Context(), refs(25)...)
 	if n, err := q.Waiting(t.Context()); n != 25 || err != nil {
 		t.Errorf("%d messages are waiting, %v, want 25", n, err)
 	}
@@ -112,7 +119,7 @@ func TestSendAfterRequest(t *testing.T) {
 	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q.Send(ctx, refs(1)...)
+	eventsTo(q).Send(ctx, refs(1)...)
 	checkEvents(t, receive(t, q, 1), 1)
 }
 
@@ -121,15 +128,46 @@ func TestSendFails(t *testing.T) {
 	url := create(t, cfg)[keys.EventsQueue]
 	var log bytes.Buffer
 	q := queue.New(cfg, url+"-none", slog.New(slog.NewJSONHandler(&log, nil)))
-	q.Send(t.Context(), refs(3)...)
+	eventsTo(q).Send(t.Context(), refs(3)...)
 	line := log.String()
-	for _, want := range []string{`"level":"WARN"`, `"account":"acme"`, `"first":"event-000"`, `"events":3`, `NonExistentQueue`} {
+	for _, want := range []string{`"level":"WARN"`, `"account":"acme"`, `"first":"event-000"`, `"tasks":3`, `NonExistentQueue`} {
 		if !strings.Contains(line, want) {
 			t.Errorf("logged %s, want %s in it", line, want)
 		}
 	}
-	if err := q.SendEvents(t.Context(), queue.Event{EventRef: refs(1)[0]}); err == nil {
+	if err := eventsTo(q).SendIn(t.Context(), 0, refs(1)...); err == nil {
 		t.Error("sent to a queue that does not exist")
+	}
+}
+
+// TestSilent: after a time-out, a process leaves the messages of its requests to the relay for a
+// while.
+func TestSilent(t *testing.T) {
+	var calls atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		io.Copy(io.Discard, r.Body) // so that the end of the call is noticed
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	now := time.Now()
+	var log bytes.Buffer
+	q := eventsTo(queue.New(localstacktest.Config(silent.URL), silent.URL, slog.New(slog.NewJSONHandler(&log, nil))))
+	q.Silent = cache.NewBreaker(1, queue.SilentPause, func() time.Time { return now })
+	send := func(more bool) {
+		t.Helper()
+		before := calls.Load()
+		q.Send(t.Context(), refs(1)...)
+		if got := calls.Load() > before; got != more {
+			t.Errorf("SQS is called: %v, want %v", got, more)
+		}
+	}
+	send(true)
+	send(false)
+	now = now.Add(queue.SilentPause)
+	send(true)
+	if n := strings.Count(log.String(), "tasks not sent"); n != 3 {
+		t.Errorf("logged %s", &log)
 	}
 }
 
@@ -168,48 +206,42 @@ func TestLeftOut(t *testing.T) {
 	refusals := 2
 	cfg.APIOptions = append(cfg.APIOptions, leaveOut(&refusals))
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
-	events := make([]queue.Event, 10)
-	for i, ref := range refs(10) {
-		events[i].EventRef = ref
-	}
-	if err := q.SendEvents(t.Context(), events...); err != nil {
+	if err := eventsTo(q).SendIn(t.Context(), 0, refs(10)...); err != nil {
 		t.Error(err)
 	}
 	checkEvents(t, receive(t, q, 10), 10)
 
 	refusals = 3
-	if err := q.SendEvents(t.Context(), events...); err == nil ||
+	if err := eventsTo(q).SendIn(t.Context(), 0, refs(10)...); err == nil ||
 		!strings.Contains(err.Error(), "1 messages refused: InternalError: try again") {
 		t.Errorf("got error %v", err)
 	}
 	checkEvents(t, receive(t, q, 9), 9)
 }
 
-func TestSendLanes(t *testing.T) {
+func TestDelay(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[keys.WebhooksQueue]
-	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
-	want := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}
-	later := want
-	later.WebhookID = "later"
-	take := func(want queue.Lane) queue.Message {
+	tasks := queue.Tasks{Calls: queue.New(cfg, create(t, cfg)[keys.CallsQueue], slog.New(slog.DiscardHandler))}
+	now := collab.TaskRef{Kind: collab.WebhookTask, Account: "acme", ID: "now"}
+	later := collab.TaskRef{Kind: collab.NoticeTask, Account: "acme", ID: "later"}
+	take := func(want collab.TaskRef) queue.Message {
 		t.Helper()
-		m := receive(t, q, 1)[0]
-		if got, err := queue.DecodeLane(m.Text); err != nil || got != want {
+		m := receive(t, tasks.Calls, 1)[0]
+		if got, err := queue.Decode(m.Text); err != nil || got != want {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 		return m
 	}
-	must.Do(t, errors.Join(q.SendLanes(t.Context(), queue.MaxDelay, later), q.SendLanes(t.Context(), 0, want)))
-	if n, err := q.Waiting(t.Context()); n != 1 || err != nil {
+	must.Do(t, errors.Join(tasks.SendIn(t.Context(), queue.MaxDelay, later), tasks.SendIn(t.Context(), 0, now)))
+	if n, err := tasks.Waiting(t.Context(), later.Kind); n != 1 || err != nil {
 		t.Errorf("%d messages are waiting, %v, want the one without delay", n, err)
 	}
-	take(want)
-	must.Do(t, q.SendLanes(t.Context(), 500*time.Millisecond, later))
+	take(now)
+	must.Do(t, tasks.SendIn(t.Context(), 500*time.Millisecond, later))
 	if waited := time.Since(take(later).Sent); waited < time.Second-50*time.Millisecond {
 		t.Errorf("a delay of half a second, rounded up to one, was %v", waited)
 	}
-	if err := q.SendLanes(t.Context(), queue.MaxDelay+time.Second, want); err == nil {
+	if err := tasks.SendIn(t.Context(), queue.MaxDelay+time.Second, now); err == nil {
 		t.Error("a delay beyond MaxDelay was accepted")
 	}
 }
@@ -221,11 +253,8 @@ func TestGroup(t *testing.T) {
 	for name, url := range create(t, cfg) {
 		q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 		for _, acct := range []string{"acme", strings.Repeat("é", 128)} {
-			err := q.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: acct, ID: "e"}})
-			if name == keys.WebhooksQueue {
-				err = q.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: acct, WebhookID: "hook"}})
-			}
-			must.Do(t, err)
+			kind := map[string]collab.TaskKind{keys.EventsQueue: collab.JobTask, keys.CallsQueue: collab.WebhookTask}[name]
+			must.Do(t, queue.Tasks{Events: q, Calls: q}.SendIn(t.Context(), 0, collab.TaskRef{Kind: kind, Account: acct, ID: "e"}))
 			out, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
 				QueueUrl: &url, WaitTimeSeconds: 5, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"MessageGroupId"},
 			})
@@ -244,7 +273,7 @@ func TestDeleteFails(t *testing.T) {
 	cfg := config(t)
 	urls := create(t, cfg)
 	q := queue.New(cfg, urls[keys.EventsQueue], slog.New(slog.DiscardHandler))
-	q.Send(t.Context(), refs(1)...)
+	eventsTo(q).Send(t.Context(), refs(1)...)
 	messages := receive(t, q, 1)
 	if err := queue.New(cfg, urls[keys.EventsQueue]+"-none", slog.New(slog.DiscardHandler)).Delete(t.Context(), messages...); err == nil {
 		t.Error("deleted from a queue that does not exist")
@@ -298,7 +327,7 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
-	q.Send(t.Context(), refs(1)...)
+	eventsTo(q).Send(t.Context(), refs(1)...)
 	// Under load MiniStack may receive a request twice, so that a receipt goes unnoticed.
 	for last := 0; ; {
 		messages, err := q.Receive(t.Context(), 1, 0)

@@ -31,9 +31,8 @@ type Request struct {
 
 	Quota *quota.Account // nil admits everything
 
-	mu       sync.Mutex
-	recorded []collab.EventRef
-	jobs     []collab.EventRef
+	mu    sync.Mutex
+	tasks []collab.TaskRef // whose messages are sent at the end
 }
 
 // Mark returns the mark of the request's writes, the same in every attempt.
@@ -53,35 +52,46 @@ func (t *Request) Raises(events bool) error {
 	return t.Quota.Admit(quota.Events)
 }
 
-// Recorded adds events that this or an earlier attempt has stored in the outbox. They are sent at
-// the end.
+// Recorded adds events that this or an earlier attempt has stored in the outbox. Their messages are
+// sent at the end.
 func (t *Request) Recorded(events ...*collab.Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, ev := range events {
 		if ev != nil {
-			t.recorded = append(t.recorded, collab.EventRef{Account: ev.Account, ID: ev.ID})
+			t.leave(collab.TaskRef{Kind: collab.EventTask, Account: ev.Account, ID: ev.ID})
 		}
 	}
 }
 
-// Events returns the events of Recorded, in the order of their ids.
-func (t *Request) Events() []collab.EventRef {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	slices.SortFunc(t.recorded, func(a, b collab.EventRef) int { return cmp.Compare(a.ID, b.ID) })
-	return slices.Clone(t.recorded)
-}
-
 // Leaves adds a job to continue at once: its message is sent at the end.
 func (t *Request) Leaves(job string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.jobs = append(t.jobs, collab.EventRef{Account: t.Account, ID: job})
+	t.leave(collab.TaskRef{Kind: collab.JobTask, Account: t.Account, ID: job})
 }
 
-func (t *Request) Jobs() []collab.EventRef {
+func (t *Request) leave(task collab.TaskRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.jobs)
+	t.tasks = append(t.tasks, task)
+}
+
+// Events returns the number of events of Recorded.
+func (t *Request) Events() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, task := range t.tasks {
+		if task.Kind == collab.EventTask {
+			n++
+		}
+	}
+	return n
+}
+
+// Tasks returns the events of Recorded, in the order of their ids, and the jobs of Leaves.
+func (t *Request) Tasks() []collab.TaskRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.SortStableFunc(t.tasks, func(a, b collab.TaskRef) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.Clone(t.tasks)
 }

@@ -8,6 +8,9 @@ import (
 	"net"
 	"time"
 
+	"collabdata/shared/cache"
+	"collabdata/shared/collab"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
@@ -37,7 +40,27 @@ var errNoTime = errors.New("no time is left to try again")
 // the same token, so that AWS executes it once.
 type retryer struct {
 	aws.NopRetryer
-	wait func(n int, throttled bool) time.Duration // before retry n, from 0
+	wait     func(n int, throttled bool) time.Duration // before retry n, from 0
+	refusals *cache.Breaker
+}
+
+// After so many refusals in a row, a process calls the table no more for a while.
+const (
+	mostRefusals = 10
+	refusedPause = time.Second
+)
+
+var errRefuses = &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: refusedPause}
+
+// GetAttemptToken returns an error if the table has refused the last calls, and counts refusals.
+func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) {
+	if r.refusals.Refuses("") {
+		return nil, errRefuses
+	}
+	return func(err error) error {
+		r.refusals.Record("", err != nil && (isThrottle(err) || isLost(err)))
+		return nil
+	}, nil
 }
 
 func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }

@@ -1,6 +1,12 @@
 package store
 
 import (
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,3 +67,35 @@ func TestRetryDelay(t *testing.T) {
 }
 
 func near(a, b time.Duration) bool { return (a - b).Abs() < b/1000 }
+
+// TestRefuses checks that a process that was refused ten times in a row calls the table no more for a
+// second.
+func TestRefuses(t *testing.T) {
+	now := time.Now()
+	calls := 0
+	cfg := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, HTTPClient: answers(func() (int, string) {
+		calls++
+		return http.StatusBadRequest, `{"__type":"ThrottlingException"}`
+	})}
+	table := New(cfg, "table", func() time.Time { return now }, rand.Reader).RepeatAtOnce()
+	for range 3 {
+		if _, err := table.Get(t.Context(), keys.Account("a")); collab.CodeOf(err) != collab.Unavailable {
+			t.Errorf("answered %v", err)
+		}
+	}
+	if calls != mostRefusals {
+		t.Errorf("%d calls", calls)
+	}
+	now = now.Add(refusedPause)
+	_, err := table.Get(t.Context(), keys.Account("a"))
+	if calls != 2*mostRefusals || collab.CodeOf(err) != collab.Unavailable {
+		t.Errorf("after a second: %d calls, %v", calls, err)
+	}
+}
+
+type answers func() (status int, body string)
+
+func (a answers) Do(*http.Request) (*http.Response, error) {
+	status, body := a()
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}

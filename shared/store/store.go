@@ -5,7 +5,8 @@
 //   - directory: organizations, documents, folders, members
 //   - accounts: API keys, settings, quotas
 //   - threads: annotations and comments
-//   - outbox: events, pending work, emails, jobs
+//   - task: background work
+//   - outbox: the tasks of events, notices and jobs
 //   - hooks: webhook endpoints
 //   - inbox: notifications
 //   - connections: pages that receive live hints
@@ -18,6 +19,7 @@ import (
 	"io"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,7 +45,7 @@ type Table struct {
 // concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random, sleep: sleep}
-	t.retry = &retryer{wait: t.jitter}
+	t.retry = &retryer{wait: t.jitter, refusals: cache.NewBreaker(mostRefusals, refusedPause, now)}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
 		o.Retryer = t.retry

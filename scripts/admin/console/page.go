@@ -219,12 +219,12 @@ func (p *shown) cell(name string, v answer.Value, in url.Values) Cell {
 func class(name string, v answer.Value) string {
 	switch v.Scalar {
 	case true:
-		if slices.Contains([]string{"disabled", "expired", "resting"}, name) {
+		if slices.Contains([]string{"disabled", "expired", "failed", "resting"}, name) {
 			return "bad"
 		}
 	case "delivered", "done", "in it", "sent":
 		return "good"
-	case "exhausted", "parked":
+	case "exhausted", "failed":
 		return "bad"
 	}
 	return ""

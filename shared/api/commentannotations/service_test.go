@@ -420,13 +420,13 @@ func TestOvertaken(t *testing.T) {
 		{"moved out of the selection", 1, head("l1"), update, map[string]item{}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := len(storetest.Pending(t, f.Outbox.Work))
+			before := len(storetest.Waiting(t, f.Outbox.Waiting))
 			writes, most, write = 0, test.most, test.write
 			a := test.post()
 			if _, got := a.items(t); !cmp.Equal(test.want, got) {
 				t.Error(cmp.Diff(test.want, got))
 			}
-			if n := len(storetest.Pending(t, f.Outbox.Work)) - before; n != test.events {
+			if n := len(storetest.Waiting(t, f.Outbox.Waiting)) - before; n != test.events {
 				t.Errorf("%d events, want %d", n, test.events)
 			}
 		})

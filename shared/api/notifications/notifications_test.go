@@ -13,7 +13,7 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -57,11 +57,11 @@ func TestAddEvent(t *testing.T) {
 		`"notifyAll":false,` + users: {false, false, "Duo u3"},
 		`"verifyUserPermissions":true,"notifyAll":false,` + users: {false, true, "Duo u3"},
 	} {
-		before := storetest.Pending(t, f.Outbox.Work)
+		before := storetest.Waiting(t, f.Outbox.Waiting)
 		w := f.post("add", `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"x",
 			"notificationSourceData":{"b": 1.0},`+data)
-		for _, work := range storetest.Pending(t, f.Outbox.Work) {
-			if slices.ContainsFunc(before, func(b outbox.Work) bool { return b.ID == work.ID }) {
+		for _, work := range storetest.Waiting(t, f.Outbox.Waiting) {
+			if slices.ContainsFunc(before, func(b *task.Task) bool { return b.ID == work.ID }) {
 				continue
 			}
 			ev, err := f.Outbox.Event(t.Context(), "acme", work.ID)
@@ -122,9 +122,9 @@ func TestAddSizes(t *testing.T) {
 		{"a name of two words", request(actor, "x", `,"displayHeadlineMessageTemplateData":{"a b":[]}`), `data.displayHeadlineMessageTemplateData["a b"] must be a string`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := len(storetest.Pending(t, f.Outbox.Work))
+			before := len(storetest.Waiting(t, f.Outbox.Waiting))
 			w := f.post("add", test.data)
-			events := len(storetest.Pending(t, f.Outbox.Work)) - before
+			events := len(storetest.Waiting(t, f.Outbox.Waiting)) - before
 			var a struct{ Error struct{ Message string } }
 			must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 			switch {

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 )
 
 // Event is an event in a response: the reference in the outbox, and the state of its delivery.
@@ -151,18 +152,16 @@ func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
 	if ev.Actor != nil {
 		shown.ActorID = ev.Actor.UserID
 	}
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.FailedWork} {
-		w, err := s.Outbox.Pending(ctx, collab.EventRef{Account: acct, ID: id}, kind)
-		if err != nil {
-			return nil, err
-		}
-		if w != nil {
-			shown.Pending = new(pending(*w))
-		}
+	t, err := s.Outbox.Task(ctx, outbox.EventTask(acct, id))
+	if err != nil {
+		return nil, err
+	}
+	if t != nil && t.Due != 0 {
+		shown.Pending = new(pending(t))
 	}
 	endpoints, err := s.Hooks.Endpoints(ctx, acct)
 	for _, h := range endpoints {
-		d, err := s.Hooks.Delivery(ctx, collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: h.ID}, CreatedAt: h.CreatedAt}, id)
+		d, err := s.Hooks.Delivery(ctx, collab.EndpointRef{Account: acct, WebhookID: h.ID, CreatedAt: h.CreatedAt}, id)
 		if collab.CodeOf(err) == collab.NotFound {
 			continue
 		}
@@ -249,77 +248,83 @@ func explained(e delivery.Explanation) Explanation {
 
 // Pending is unfinished work.
 type Pending struct {
-	Kind      collab.WorkKind  `json:"kind"`
+	Kind      collab.TaskKind  `json:"kind"`
 	AccountID string           `json:"accountId"`
 	EventID   string           `json:"eventId,omitempty"`
+	NoticeID  string           `json:"noticeId,omitempty"`
 	WebhookID string           `json:"webhookId,omitempty"`
 	JobID     string           `json:"jobId,omitempty"`
-	Stage     string           `json:"stage,omitempty" doc:"Of an event's delivery"`
-	Error     string           `json:"error,omitempty" doc:"Why an event's delivery failed"`
-	Since     collab.Timestamp `json:"since"`
-	Next      collab.Timestamp `json:"next" doc:"Time of the next attempt"`
-	Postponed int64            `json:"postponed,omitempty"`
+	Failed    bool             `json:"failed,omitempty" doc:"It has failed for hours, and waits for a retry"`
+	Error     string           `json:"error,omitempty" doc:"Of the last attempt"`
+	Since     collab.Timestamp `json:"since" doc:"When it was or will be due"`
+	Next      collab.Timestamp `json:"next,omitzero" doc:"Time of the next attempt"`
+	Attempts  int64            `json:"attempts,omitempty"`
 }
 
-func pending(w outbox.Work) Pending {
+func pending(t *task.Task) Pending {
 	p := Pending{
-		Kind: w.Kind, AccountID: w.Account, Since: collab.Timestamp(w.Since), Next: collab.Timestamp(w.Next), Postponed: w.Postponed,
-		Error: w.Failure,
+		Kind: t.Kind, AccountID: t.Account, Failed: t.Failed, Error: t.Failure, Since: collab.Timestamp(t.Due), Attempts: t.Attempts,
 	}
-	switch w.Kind {
-	case collab.LaneWork:
-		p.WebhookID = w.ID
-	case collab.JobWork:
-		p.JobID = w.ID
-	default:
-		p.EventID, p.Stage = w.ID, cmp.Or(string(w.Stage), "new")
+	if !t.Failed {
+		p.Next = collab.Timestamp(t.Next)
 	}
+	*map[collab.TaskKind]*string{
+		collab.EventTask: &p.EventID, collab.NoticeTask: &p.NoticeID, collab.WebhookTask: &p.WebhookID, collab.JobTask: &p.JobID,
+	}[t.Kind] = t.ID
 	return p
 }
 
-// PendingKind is a kind of pending work.
+// PendingKind is a kind of pending work, or all that has failed.
 type PendingKind string
 
 func (PendingKind) Values() []string {
-	return collab.Map(pendingKinds(), func(k collab.WorkKind) string { return string(k) })
-}
-
-func pendingKinds() []collab.WorkKind {
-	return []collab.WorkKind{collab.EventWork, collab.FailedWork, collab.ParkedWork, collab.LaneWork, collab.JobWork}
+	return append(collab.Map(collab.TaskKinds(), func(k collab.TaskKind) string { return string(k) }), keys.FailedTasks)
 }
 
 type PendingGetRequest struct {
-	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: undelivered; failed: delivery failed for hours; parked: disabled; lane: waiting webhook; job: unfinished deletion"`
+	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: undelivered; notice: waiting email or notification.due; webhook: endpoint with waiting deliveries; job: unfinished deletion; failed: any of them that has failed for hours"`
 }
 
 // PendingGet is POST /operator/pending/get.
 func PendingGet() rpc.Endpoint {
 	return reading("pending/get", rpc.Method((*Service).PendingGet), `
-List pending work, oldest first. For each kind, the list has 10 items from each of ten partitions.`)
+List pending work, by the time of the next attempt. For each kind, the list has 10 items from each of ten partitions.`)
 }
 
 const pendingOfShard = 10
 
 // PendingGet lists pending work.
 func (s *Service) PendingGet(ctx context.Context, call *rpc.Call, req *PendingGetRequest) ([]Pending, error) {
-	kinds := pendingKinds()
+	kinds := req.Kind.Values()
 	if req.Kind != "" {
-		kinds = []collab.WorkKind{collab.WorkKind(req.Kind)}
+		kinds = []string{string(req.Kind)}
 	}
-	list := []Pending{}
 	var mu sync.Mutex
+	var refs []collab.TaskRef
 	unreadable := 0
 	err := store.Each(ctx, len(kinds)*keys.DueShards, func(ctx context.Context, i int) error {
-		work, _, err := s.Outbox.Work(ctx, kinds[i/keys.DueShards], i%keys.DueShards, "", pendingOfShard, func(error) {
+		page, _, err := s.Outbox.Waiting(ctx, kinds[i/keys.DueShards], i%keys.DueShards, collab.MaxMillis-1, "", pendingOfShard, func(error) {
 			mu.Lock()
 			defer mu.Unlock()
 			unreadable++
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		list = append(list, collab.Map(work, pending)...)
+		for _, t := range page {
+			refs = append(refs, t.TaskRef)
+		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.Outbox.Tasks(ctx, refs...)
+	list := []Pending{}
+	for _, t := range tasks {
+		if t != nil && t.Due != 0 {
+			list = append(list, pending(t))
+		}
+	}
 	slices.SortFunc(list, func(a, b Pending) int { return cmp.Compare(a.Since, b.Since) })
 	call.Message = fmt.Sprintf("%s pending", rpc.Count(len(list), "entry"))
 	if unreadable > 0 {
@@ -328,20 +333,29 @@ func (s *Service) PendingGet(ctx context.Context, call *rpc.Call, req *PendingGe
 	return list, err
 }
 
+// RetryKind is the kind of a failed task.
+type RetryKind string
+
+func (RetryKind) Values() []string {
+	return collab.Map(collab.TaskKinds(), func(k collab.TaskKind) string { return string(k) })
+}
+
 type EventsRetryRequest struct {
 	ofAccount
-	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
+	EventID string    `json:"eventId" rule:"required,id" doc:"The event, or the id of other pending work"`
+	Kind    RetryKind `json:"kind" rule:"notnull" doc:"Its kind; event if absent"`
 }
 
 // EventsRetry is POST /operator/events/retry.
 func EventsRetry() rpc.Endpoint {
 	return changing("events/retry", rpc.Method((*Service).EventsRetry), "", `
-Retry a failed event. Use this after a delivery failed for hours, and its cause is fixed. The
-relay sends it within a minute. The request fails with NOT_FOUND if the event has not failed.`)
+Retry pending work that has failed for hours, after its cause is fixed. The relay starts it within a
+minute. The request fails with NOT_FOUND if it has not failed.`)
 }
 
-// EventsRetry moves a failed event back to the pending work.
+// EventsRetry makes a failed task due.
 func (s *Service) EventsRetry(ctx context.Context, call *rpc.Call, req *EventsRetryRequest) (any, error) {
-	call.Message = fmt.Sprintf("event %q is delivered within about a minute", req.EventID)
-	return nil, s.Outbox.Retry(ctx, collab.EventRef{Account: req.AccountID, ID: req.EventID})
+	kind := cmp.Or(collab.TaskKind(req.Kind), collab.EventTask)
+	call.Message = fmt.Sprintf("%s %q is tried again within about a minute", kind, req.EventID)
+	return nil, s.Outbox.Retry(ctx, collab.TaskRef{Kind: kind, Account: req.AccountID, ID: req.EventID})
 }

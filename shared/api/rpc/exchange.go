@@ -42,7 +42,7 @@ func (s *Server) exchange(ctx context.Context, path string, identity collab.Iden
 func (x *exchange) spend() {
 	x.usage.Wait()
 	read, written, _ := x.usage.Total()
-	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
+	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(x.Events())})
 }
 
 // drained limits the bytes read from a body before it is rejected; the gateway accepts no more. If

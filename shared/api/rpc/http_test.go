@@ -396,11 +396,11 @@ func TestNoRandomness(t *testing.T) {
 
 // TestRecorded checks that recorded events are sent once, whether the operation succeeds or fails.
 func TestRecorded(t *testing.T) {
-	want := []collab.EventRef{{Account: "acme", ID: "e1"}, {Account: "acme", ID: "e2"}}
+	want := []collab.TaskRef{{Kind: collab.EventTask, Account: "acme", ID: "e1"}, {Kind: collab.EventTask, Account: "acme", ID: "e2"}}
 	for _, failure := range []error{nil, collab.Errorf(collab.Aborted, "others are writing")} {
-		var sent []collab.EventRef
+		var sent []collab.TaskRef
 		s := newServer()
-		s.Send = func(_ context.Context, events ...collab.EventRef) { sent = append(sent, events...) }
+		s.Send = func(_ context.Context, tasks ...collab.TaskRef) { sent = append(sent, tasks...) }
 		serve(operation(s, func(_ context.Context, call *rpc.Call) (any, error) {
 			call.Recorded(&collab.Event{Account: "acme", ID: "e1"})
 			call.Recorded(&collab.Event{Account: "acme", ID: "e2"})

@@ -134,12 +134,9 @@ type Server struct {
 	ReadOnly    bool             // refuse operations that write with UNAVAILABLE
 	Directory   Directory        // of the resources of tokens
 
-	// Send delivers recorded events. It never fails: lost events are sent again from the outbox. It
-	// can be nil if no operation records events.
-	Send func(ctx context.Context, events ...collab.EventRef)
-
-	// SendJobs starts jobs that continue a request at once.
-	SendJobs func(ctx context.Context, jobs ...collab.EventRef)
+	// Send sends messages about recorded events, and about jobs that continue a request. It never
+	// fails: the relay sends lost messages. It can be nil if no operation leaves tasks.
+	Send func(ctx context.Context, tasks ...collab.TaskRef)
 
 	limiter limiter
 	warm    atomic.Bool // a request was served before
@@ -232,11 +229,8 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
-			if events := x.Events(); len(events) > 0 {
-				s.Send(x.ctx, events...)
-			}
-			if jobs := x.Jobs(); len(jobs) > 0 && s.SendJobs != nil {
-				s.SendJobs(x.ctx, jobs...)
+			if tasks := x.Tasks(); len(tasks) > 0 {
+				s.Send(x.ctx, tasks...)
 			}
 			if err = cmp.Or(err, x.usage.Refused()); err != nil {
 				return response{}, err

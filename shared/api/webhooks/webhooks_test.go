@@ -1,6 +1,8 @@
 package webhooks_test
 
 import (
+	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/task"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -81,15 +83,14 @@ func TestHealth(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := apitest.Start(t, func(c *app.Config) { c.Now = func() time.Time { return noon } })
 	mustAdd(t, s, "hook")
-	lane, err := s.Hooks.ClaimLane(t.Context(), collab.LaneRef{Account: "acme", WebhookID: "hook"}, "")
+	hook, err := s.Hooks.Webhook(t.Context(), "acme", "hook")
+	must.Do(t, err)
+	progress, err := hooks.ProgressOf(nil, hook)
 	must.Do(t, err)
 	for range collab.RestAfter {
-		lane.Health.Fail(noon.UnixMilli())
+		progress.Health.Fail(noon.UnixMilli())
 	}
-	if _, ok, err := s.Hooks.ReleaseLane(t.Context(), *lane, false); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	hook, err := s.Hooks.Webhook(t.Context(), "acme", "hook")
+	_, err = s.Outbox.Write(t.Context(), s.Outbox.PutTask(&task.Task{TaskRef: hooks.EndpointTask("acme", "hook"), State: progress.Text()}))
 	must.Do(t, err)
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acme"}
 	if disabled, err := s.Hooks.DisableWebhook(t.Context(), "acme", hook, "answered 410 Gone", ev); err != nil || !disabled {

@@ -1,4 +1,4 @@
-// Package deliver assembles the function that delivers events. It handles the messages of both
+// Package deliver assembles the function that runs tasks. It handles the messages of both
 // queues. It is separate from package app because it links the renderer of emails, which no
 // endpoint needs.
 package deliver
@@ -29,12 +29,12 @@ import (
 
 // Config configures the delivery.
 type Config struct {
-	DynamoDB    aws.Config // access to the table
-	SQS         aws.Config // access to the queues
-	SES         aws.Config // access to SES
-	Table       string     // name of the table
-	EventsURL   string     // URL of the events queue
-	WebhooksURL string     // URL of the webhooks queue
+	DynamoDB  aws.Config // access to the table
+	SQS       aws.Config // access to the queues
+	SES       aws.Config // access to SES
+	Table     string     // name of the table
+	EventsURL string     // URL of the events queue
+	CallsURL  string     // URL of the calls queue
 
 	Mail      mail.Options  // sends no email if From is ""
 	MailDelay time.Duration // default delay of accounts; 0 means collab.MailDelay
@@ -59,7 +59,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 	o := delivery.Options{
 		Accounts: accounts.New(t), Directory: d, Threads: threads, Deletion: deletion.New(threads, inboxes),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
-		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
+		Queue: queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Calls: queue.New(c.SQS, c.CallsURL, c.Log)},
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailDelay: c.MailDelay,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,
 	}

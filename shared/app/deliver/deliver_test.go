@@ -72,7 +72,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	}
 	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
 	must.Do(t, err)
-	c.EventsURL, c.WebhooksURL = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
+	c.EventsURL, c.CallsURL = urls[keys.EventsQueue], urls[keys.CallsQueue]
 	must.Do(t, mail.CreateIdentity(t.Context(), cloud, c.Mail.From))
 	directory := directory.New(tableOf(c))
 	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
@@ -127,7 +127,7 @@ func TestHandler(t *testing.T) {
 	ev := add(t, c, "bob@"+strings.ToLower(rand.Text())+".example")
 	handle, err := deliver.NewHandler(c)
 	must.Do(t, err)
-	ref := collab.EventRef{Account: "acme", ID: ev.ID}
+	ref := outbox.EventTask("acme", ev.ID)
 	run := func(messages ...string) string {
 		t.Helper()
 		var batch events.SQSEvent
@@ -140,16 +140,19 @@ func TestHandler(t *testing.T) {
 		must.Do(t, err)
 		return string(text)
 	}
-	if got := run(queue.Event{EventRef: ref}.Encode()); got != `{"batchItemFailures":[]}` {
+	if got := run(queue.Encode(ref)); got != `{"batchItemFailures":[]}` {
 		t.Errorf("answered %s", got)
 	}
 	if inboxLen(t, c) != 1 {
 		t.Error("nothing is in the inbox")
 	}
-	// each has its own message
-	messages, err := queue.New(c.SQS, c.EventsURL, c.Log).Receive(t.Context(), 1, queue.MaxWait)
-	must.Do(t, err)
-	if got := run(messages[0].Text); got != `{"batchItemFailures":[]}` {
+	var texts []string // of the messages about the email and the endpoint
+	for len(texts) < 2 {
+		messages, err := queue.New(c.SQS, c.CallsURL, c.Log).Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
+		must.Do(t, err)
+		texts = append(texts, collab.Map(messages, func(m queue.Message) string { return m.Text })...)
+	}
+	if got := run(texts...); got != `{"batchItemFailures":[]}` {
 		t.Errorf("answered %s", got)
 	}
 	for _, want := range []string{`"Deliveries":1`, `"Channel":"email"`, `"Channel":"inbox"`, `"Events":1`, `"Namespace":"CollabData"`, `"Stage":"test"`} {
@@ -157,11 +160,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("wrote no %s:\n%s", want, &out)
 		}
 	}
-	o := outboxOf(c)
-	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
-	lanes, err := hooks.New(o).Lanes(t.Context(), lane)
-	must.Do(t, err)
-	got := run(queue.Lane{LaneRef: lane, Token: lanes[0].Holder}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	got := run(queue.Encode(hooks.EndpointTask("acme", "hook")), "no message", queue.Encode(ref))
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
 	}
@@ -184,7 +183,7 @@ func TestMailIsChecked(t *testing.T) {
 
 func TestFromEnvironment(t *testing.T) {
 	values := map[string]string{
-		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "WEBHOOKS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
+		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "CALLS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
 		"MAIL_UNSUBSCRIBE": "https://example.com/bye", "MAIL_CONFIGURATION_SET": "set", "MAIL_FROM_NAME": "N", "MAIL_PRODUCT": "P", "MAIL_LINK": "https://l",
 		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
 	}
@@ -195,7 +194,7 @@ func TestFromEnvironment(t *testing.T) {
 		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
 	}
 	c, err := deliver.FromEnvironment(t.Context(), environment())
-	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || !reflect.DeepEqual(c.Mail, wantMail) || len(c.PrivateRanges) != 2 {
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.CallsURL != "w" || !reflect.DeepEqual(c.Mail, wantMail) || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")
@@ -231,14 +230,14 @@ func TestLocal(t *testing.T) {
 		l.Run(ctx)
 		close(ended)
 	}()
-	must.Do(t, queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}))
+	must.Do(t, queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log)}.SendIn(t.Context(), 0, outbox.EventTask("acme", sent.ID)))
 	if id := <-posts; id != sent.ID {
 		t.Errorf("got %s", id)
 	}
 	done := func(ev *collab.Event) bool {
-		at, err := outboxOf(c).Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID}, collab.EventWork)
+		at, err := outboxOf(c).Task(t.Context(), outbox.EventTask("acme", ev.ID))
 		must.Do(t, err)
-		return at == nil
+		return at.Due == 0
 	}
 	for !done(sent) { // otherwise the relay would resend it
 	}
@@ -272,7 +271,7 @@ func TestLocal(t *testing.T) {
 	case <-time.After(2 * worker.Grace):
 		t.Error("it does not end")
 	}
-	for _, q := range []*queue.Queue{queue.New(c.SQS, c.EventsURL, c.Log), queue.New(c.SQS, c.WebhooksURL, c.Log)} {
+	for _, q := range []*queue.Queue{queue.New(c.SQS, c.EventsURL, c.Log), queue.New(c.SQS, c.CallsURL, c.Log)} {
 		if n, err := q.Waiting(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d messages are left, %v", n, err)
 		}

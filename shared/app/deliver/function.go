@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ func Serve() {
 
 func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	c := Config{
-		Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), WebhooksURL: e.Required("WEBHOOKS_QUEUE_URL"),
+		Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), CallsURL: e.Required("CALLS_QUEUE_URL"),
 		Mail: mail.Options{
 			From: e.Get("MAIL_FROM"), ConfigurationSet: e.Get("MAIL_CONFIGURATION_SET"), Unsubscribe: e.Get("MAIL_UNSUBSCRIBE"),
 			Look: collab.MailLook{FromName: e.Get("MAIL_FROM_NAME"), Product: e.Get("MAIL_PRODUCT"), Link: e.Get("MAIL_LINK")},
@@ -59,8 +58,7 @@ func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEve
 		var wg sync.WaitGroup
 		for _, m := range batch.Records {
 			wg.Go(func() {
-				receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
-				err := d.Take(ctx, m.Body, receives)
+				err := d.Take(ctx, m.Body)
 				if err == nil {
 					return
 				}

@@ -283,7 +283,7 @@ func TestHints(t *testing.T) {
 	toAnn := keys.UserNotification(org, "ann", 1<<40, "n")
 	take(map[string][]page{inbox: {ann}}, toAnn, toAnn, keys.UserNotification(org, "bob", 1<<40, "n"))
 	take(map[string][]page{inbox: {ann, carl}}, keys.AllNotification(org, 1<<40, "n"), toAnn)
-	take(nil, keys.Event("acme", "e"), keys.Key{}, keys.Key{PK: "A#%#O", SK: "ANN#"}, keys.Notification(org, "n"))
+	take(nil, keys.Task(collab.TaskRef{Kind: collab.EventTask, Account: "acme", ID: "e"}), keys.Key{}, keys.Key{PK: "A#%#O", SK: "ANN#"}, keys.Notification(org, "n"))
 
 	must.Do(t, ann.Close(websocket.StatusNormalClosure, ""))
 	everyone = everyone[1:]
@@ -658,12 +658,12 @@ func TestUnits(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
 	doc := org.Document("plan")
 	for what, written := range map[string][]keys.Key{
-		"a comment":  {keys.Annotation(doc, "a"), keys.Comment(doc, "a", 1), keys.Event("acme", "e"), keys.AnnotationID(doc, "a")},
+		"a comment":  {keys.Annotation(doc, "a"), keys.Comment(doc, "a", 1), keys.Task(collab.TaskRef{Kind: collab.EventTask, Account: "acme", ID: "e"}), keys.AnnotationID(doc, "a")},
 		"read state": {keys.ReadState(doc, "ann")},
 		"an inbox":   {keys.UserNotification(org, "ann", 1<<40, "n")},
 		"a document": {keys.Document(org, "plan")},
 		"a user":     {keys.Member(org, "ann")},
-		"an event":   {keys.Event("acme", "e")},
+		"an event":   {keys.Task(collab.TaskRef{Kind: collab.EventTask, Account: "acme", ID: "e"})},
 	} {
 		usage := new(collab.Usage)
 		must.Do(t, w.hints.Take(collab.WithUsage(t.Context(), usage), written))

@@ -1,4 +1,4 @@
-// Package relay assembles the function that sends due pending work to the queues.
+// Package relay assembles the function that sends messages about due tasks.
 package relay
 
 import (
@@ -14,7 +14,6 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
-	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 )
 
@@ -28,21 +27,18 @@ func Serve() {
 
 func fromEnvironment(ctx context.Context, e *app.Environment, out io.Writer) (*pending.Relay, error) {
 	table, stage := e.Required("TABLE_NAME"), e.Required("STAGE")
-	events, webhooks := e.Required("EVENTS_QUEUE_URL"), e.Required("WEBHOOKS_QUEUE_URL")
+	events, calls := e.Required("EVENTS_QUEUE_URL"), e.Required("CALLS_QUEUE_URL")
 	cfg, err := e.AWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	log := app.NewLog(out)
-	o := outbox.New(store.New(cfg, table, time.Now, rand.Reader))
 	return &pending.Relay{
-		Store:    o,
-		Lanes:    hooks.New(o),
-		Events:   queue.New(cfg, events, log),
-		Webhooks: queue.New(cfg, webhooks, log),
-		Metrics:  metrics.New(out, stage, time.Now),
-		Log:      log,
-		Now:      time.Now,
+		Store:   outbox.New(store.New(cfg, table, time.Now, rand.Reader)),
+		Queue:   queue.Tasks{Events: queue.New(cfg, events, log), Calls: queue.New(cfg, calls, log)},
+		Metrics: metrics.New(out, stage, time.Now),
+		Log:     log,
+		Now:     time.Now,
 	}, nil
 }
 

@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	values := map[string]string{"TABLE_NAME": "relay-" + rand.Text(), "STAGE": "test"}
 	urls, err := queue.Create(t.Context(), localstacktest.Config(localstacktest.MiniStack(t)), values["TABLE_NAME"]+"-")
 	must.Do(t, err)
-	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
+	values["EVENTS_QUEUE_URL"], values["CALLS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.CallsQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
 	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader))
 	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"]))
@@ -47,20 +47,20 @@ func TestServe(t *testing.T) {
 	r, err := fromEnvironment(t.Context(), environment(), &out)
 	must.Do(t, err)
 	must.Do(t, handler(r)(t.Context()))
-	messages, err := r.Events.(*queue.Queue).Receive(t.Context(), 10, 0)
+	messages, err := r.Queue.(queue.Tasks).Events.Receive(t.Context(), 10, 0)
 	if err != nil || len(messages) != 1 {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
 	var figures struct {
-		PendingEventAge float64
-		Stage           string
+		TaskAge float64
+		Stage   string
 	}
 	for line := range bytes.Lines(out.Bytes()) { // includes the log
 		if err := json.Unmarshal(line, &figures); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
 	}
-	if figures.PendingEventAge < 180 || figures.Stage != "test" {
+	if figures.TaskAge < 180 || figures.Stage != "test" {
 		t.Errorf("wrote %s", &out)
 	}
 

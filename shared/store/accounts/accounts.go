@@ -226,7 +226,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints, lanes,
+// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints, their tasks,
 // permission provider and email secret.
 //
 // It returns NOT_FOUND if the account does not exist. It returns FAILED_PRECONDITION if the account
@@ -267,7 +267,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		if err != nil && it.Text(keys.SK) >= store.Everything.From {
 			return store.Unreadable(it.Key(), err)
 		}
-		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Lane(id, hook))); err != nil {
+		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Task(collab.TaskRef{Kind: collab.WebhookTask, Account: id, ID: hook}))); err != nil {
 			return err
 		}
 	}

@@ -67,11 +67,11 @@ func (s *Store) DeleteDocuments(
 func (s *Store) deleteAll(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string, errs []error,
 ) (string, error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req)
+	job, _, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job, err = s.newJob(ctx, req, in, kind, ids)
 		if err == nil && len(job.Things) > 0 {
-			_, err = s.Outbox.AddJob(ctx, *job)
+			_, _, err = s.Outbox.AddJob(ctx, *job)
 		}
 	}
 	if err != nil {

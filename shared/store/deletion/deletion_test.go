@@ -1,6 +1,7 @@
 package deletion_test
 
 import (
+	"collabdata/shared/store/task"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,16 @@ type process struct {
 	*testing.T
 	*deletion.Store
 	threads *threads.Store
+}
+
+// runJob does a step of a job, and returns the time of the next.
+func (p *process) runJob(ctx context.Context, job string) (collab.Millis, error) {
+	return storetest.Run(ctx, p.Outbox.Store, outbox.JobTask("acct", job), p.RunJob)
+}
+
+// jobs returns the jobs whose messages a request sends.
+func jobs(r *request.Request) []collab.TaskRef {
+	return collab.Where(r.Tasks(), func(t collab.TaskRef) bool { return t.Kind == collab.JobTask })
 }
 
 func newProcess(t *testing.T, tb *store.Table, now func() time.Time) *process {
@@ -171,7 +182,8 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 
 func (p *process) email(org collab.OrganizationRef, user string, n collab.Notification) {
 	p.Helper()
-	_, err := p.Outbox.AddToNotice(p.Context(), outbox.NoticeAbout(outbox.Recipient{OrganizationRef: org, User: user}, "email"), inbox.Position(n), p.Millis(), false, false)
+	notice := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: org, User: user}, "email")
+	_, err := p.Outbox.Touch(p.Context(), notice.Task(), p.Millis(), task.Addition{Body: notice.Body(), From: inbox.Position(n)}, outbox.Expiry(p.Millis()))
 	p.must(err)
 }
 
@@ -226,7 +238,7 @@ func (p *process) later(by time.Duration) *process {
 
 func (p *process) run(job string) {
 	p.Helper()
-	next, err := p.later(outbox.SweepAfter+time.Second).RunJob(p.Context(), "acct", job)
+	next, err := p.later(outbox.SweepAfter+time.Second).runJob(p.Context(), job)
 	p.must(err)
 	if got, err := p.Outbox.JobProgress(p.Context(), "acct", job); next != 0 || err != nil || got.State != collab.JobDone {
 		p.Errorf("the job: %+v, %v", got, err)
@@ -239,10 +251,10 @@ func (p *process) runAll() {
 	for by, ran := time.Hour, true; ran; by += time.Hour {
 		ran = false
 		for _, it := range storetest.Scan(p.T, p.Table) {
-			ref, ok := strings.CutPrefix(it.Key().SK, "acct#")
-			if ok && strings.HasPrefix(it.Key().PK, "DUE#"+string(collab.JobWork)) {
+			ref, err := keys.ParseTask(it.Key())
+			if err == nil && ref.Kind == collab.JobTask && it[keys.Due] != nil {
 				ran = true
-				_, err := p.later(by).RunJob(p.Context(), "acct", ref)
+				_, err := p.later(by).runJob(p.Context(), ref.ID)
 				p.must(err)
 			}
 		}
@@ -409,7 +421,7 @@ func TestDeletionThatDied(t *testing.T) {
 				r := storetest.Request(p.Now())
 				alive = remove(newProcess(t, storetest.Killed(t, tb, calls), time.Now), r, doc) != nil
 				run := func() {
-					_, err := p.later(outbox.SweepAfter+time.Second).RunJob(t.Context(), "acct", r.JobID())
+					_, err := p.later(outbox.SweepAfter+time.Second).runJob(t.Context(), r.JobID())
 					p.must(err)
 				}
 				run()
@@ -465,7 +477,7 @@ func TestDeleteOfAgents(t *testing.T) {
 			for calls, alive := 0, true; alive; calls += 5 {
 				var messages [2]error
 				store.All(len(messages), func(i int) {
-					_, messages[i] = newProcess(t, storetest.Killed(t, tb, calls), time.Now).RunJob(context.Background(), "acct", r.JobID())
+					_, messages[i] = newProcess(t, storetest.Killed(t, tb, calls), time.Now).runJob(context.Background(), r.JobID())
 				})
 				if alive = messages[0] != nil || messages[1] != nil; alive {
 					died++

@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 )
 
 // A folder is deleted from the top: the folder itself, then subfolders, then documents. A
@@ -20,7 +21,7 @@ import (
 // NOT_FOUND if the folder does not exist, unless an earlier attempt of the request deleted it. The
 // job deletes documents beyond the first thousand, and those of very large organizations.
 func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (string, error) {
-	job, p, err := s.Outbox.EarlierJob(ctx, req)
+	job, t, p, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job, err = s.newJob(ctx, req, org, collab.AFolder, []string{id})
 		if err == nil && len(job.Things) == 0 {
@@ -28,7 +29,7 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 		}
 		if err == nil {
 			job.Contents = true
-			p, err = s.Outbox.AddJob(ctx, *job)
+			t, p, err = s.Outbox.AddJob(ctx, *job)
 		}
 	}
 	if err == nil {
@@ -37,11 +38,10 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 	if err != nil {
 		return "", err
 	}
-	was := p
 	err = s.deleteContents(ctx, job, &p)
 	if err == nil && !p.Deleting {
 		p.Due = job.SweepAt
-		_, err = s.Outbox.SaveJobProgress(ctx, job, was, &p)
+		_, err = s.Outbox.Settle(ctx, t, task.Outcome{Due: p.Due, State: p.Text()})
 	}
 	if err != nil || p.Deleting {
 		req.Leaves(job.ID)
@@ -146,7 +146,7 @@ func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outb
 			ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Things: part,
 			SweepAt: max(job.SweepAt, s.Millis()+outbox.SweepAfter.Milliseconds()),
 		}
-		if _, err := s.Outbox.AddJob(ctx, sweep); err != nil {
+		if _, _, err := s.Outbox.AddJob(ctx, sweep); err != nil {
 			return err
 		}
 		err := store.Each(ctx, len(part), func(ctx context.Context, i int) error {

@@ -23,7 +23,7 @@ const (
 func (s *Store) DeleteNotifications(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, id string, err error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req)
+	job, _, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job = &outbox.Job{
 			ID: req.JobID(), Account: req.Account, In: org,
@@ -31,7 +31,7 @@ func (s *Store) DeleteNotifications(
 		}
 		if err = s.pick(ctx, org, job.Notifications); err == nil {
 			if job.HasRest() {
-				_, err = s.Outbox.AddJob(ctx, *job)
+				_, _, err = s.Outbox.AddJob(ctx, *job)
 			} else if len(job.Notifications.List) > 0 {
 				err = s.Outbox.Remember(ctx, *job)
 			}

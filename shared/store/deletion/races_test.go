@@ -173,8 +173,8 @@ func TestFolderOfMany(t *testing.T) {
 	if _, err := dying.DeleteFolder(collab.WithRequestID(t.Context(), "the request"), r, org, "secret"); err == nil {
 		t.Fatal("it did not die")
 	}
-	if len(r.Jobs()) != 1 {
-		t.Errorf("jobs to send: %v", r.Jobs())
+	if len(jobs(r)) != 1 {
+		t.Errorf("jobs to send: %v", jobs(r))
 	}
 	if _, err := p.DeleteFolder(t.Context(), storetest.Request(now), org, "secret"); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("deleted by another request: %v", err)
@@ -197,7 +197,7 @@ func TestFolderOfMany(t *testing.T) {
 	if err := again(); collab.CodeOf(err) != collab.Unavailable {
 		t.Errorf("added again: %v", err)
 	}
-	next, err := p.RunJob(t.Context(), "acct", r.JobID())
+	next, err := p.runJob(t.Context(), r.JobID())
 	if sweepAt := now.Add(outbox.SweepAfter).UnixMilli(); err != nil || next != sweepAt {
 		t.Errorf("the job goes on at %d, %v; want %d", next, err, sweepAt)
 	}
@@ -245,14 +245,14 @@ func TestRepeatMeetsJob(t *testing.T) {
 			repeat := p.through(func(name, body string) *http.Response {
 				if name == "TransactWriteItems" && strings.Contains(body, `"`+of.sk+`"`) {
 					ran = true
-					_, err := p.RunJob(context.Background(), "acct", r.JobID())
+					_, err := p.runJob(context.Background(), r.JobID())
 					p.must(err)
 				}
 				return nil
 			})
 			p.must(of.remove(repeat, storetest.Again(r), doc))
 			now = now.Add(outbox.SweepAfter)
-			if next, err := p.RunJob(t.Context(), "acct", r.JobID()); err != nil || next != 0 || !ran {
+			if next, err := p.runJob(t.Context(), r.JobID()); err != nil || next != 0 || !ran {
 				t.Errorf("the job goes on at %d, %v", next, err)
 			}
 			for _, k := range below(t, p.Table) {
@@ -299,7 +299,7 @@ func TestOldJob(t *testing.T) {
 			stalled := p.through(func(name, body string) *http.Response {
 				if name == "Query" {
 					once.Do(func() {
-						_, err := p.RunJob(context.Background(), "acct", second)
+						_, err := p.runJob(context.Background(), second)
 						p.must(err)
 						fresh, err = p.open()
 						p.must(err)
@@ -308,7 +308,7 @@ func TestOldJob(t *testing.T) {
 				}
 				return nil
 			})
-			_, err = stalled.RunJob(t.Context(), "acct", first)
+			_, err = stalled.runJob(t.Context(), first)
 			p.must(err)
 			if _, err := p.threads.Head(t.Context(), fresh, "new"); err != nil || fresh.Incarnation == doc.Incarnation && name == "document" {
 				t.Errorf("of what was added again, %+v: %v", fresh, err)
@@ -328,7 +328,7 @@ func TestOldJob(t *testing.T) {
 						queries[i].Add(1)
 					}
 					return nil
-				}).RunJob(t.Context(), "acct", last)
+				}).runJob(t.Context(), last)
 				p.must(err)
 			}
 			if queries[0].Load() < queries[1].Load() {
@@ -353,17 +353,19 @@ func TestLateRun(t *testing.T) {
 	late := p.through(func(name, body string) *http.Response {
 		if name == "UpdateItem" && strings.Contains(body, "PROGRESS") {
 			once.Do(func() {
-				_, err := p.RunJob(context.Background(), "acct", job)
+				_, err := p.runJob(context.Background(), job)
 				p.must(err)
 			})
 		}
 		return nil
 	})
-	if next, err := late.RunJob(t.Context(), "acct", job); err != nil || next != p.Millis() {
+	if next, err := late.runJob(t.Context(), job); err != nil || next != 0 {
 		t.Errorf("the late run: %d, %v", next, err)
 	}
-	if progress, err := p.Outbox.JobProgress(t.Context(), "acct", job); err != nil || progress.State != collab.JobDone || progress.Expires == 0 {
-		t.Errorf("%+v, %v", progress, err)
+	done, err := p.Outbox.Task(t.Context(), outbox.JobTask("acct", job))
+	p.must(err)
+	if progress, err := outbox.ProgressOf(done); err != nil || progress.State != collab.JobDone || done.Expires == 0 {
+		t.Errorf("%+v, %+v, %v", done, progress, err)
 	}
 }
 
@@ -447,8 +449,8 @@ func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
 	r := storetest.Request(time.Now())
 	ids, _, job, err := p.DeleteNotifications(t.Context(), r, doc.OrganizationRef, q)
-	if err != nil || len(ids) != 5 || len(r.Jobs()) != 1 {
-		t.Fatalf("%v, %v, jobs to send: %v", ids, err, r.Jobs())
+	if err != nil || len(ids) != 5 || len(jobs(r)) != 1 {
+		t.Fatalf("%v, %v, jobs to send: %v", ids, err, jobs(r))
 	}
 	var reads []int // of each run
 	for n := 0; ; n++ {
@@ -468,7 +470,7 @@ func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 			return nil
 		})
 		step.Bound(5, 5)
-		next, err := step.RunJob(ctx, "acct", job)
+		next, err := step.runJob(ctx, job)
 		cancel()
 		if reads = append(reads, int(count.Load())); err == nil && next == 0 {
 			break

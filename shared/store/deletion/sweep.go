@@ -10,39 +10,40 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/task"
 )
 
 // reserve is the time that must remain to start another step.
 const reserve = 8 * time.Second
 
-// RunJob runs a job until it is done, has to wait, or the time is nearly up. It returns the time to
-// continue, 0 if the job is done. Steps are idempotent. Of concurrent runs only one continues.
-func (s *Store) RunJob(ctx context.Context, acct, id string) (next collab.Millis, err error) {
-	job, err := s.Outbox.Job(ctx, acct, id)
-	var p outbox.JobProgress
-	if err == nil {
-		p, err = s.Outbox.JobProgress(ctx, acct, id)
-	}
+// RunJob runs a job until it is done, has to wait, or the time is nearly up. Steps are idempotent.
+// Of concurrent runs only one continues.
+func (s *Store) RunJob(ctx context.Context, t *task.Task) (task.Outcome, error) {
+	job, err := s.Outbox.Job(ctx, t.Account, t.ID)
 	if collab.CodeOf(err) == collab.NotFound {
-		return 0, nil // done and expired
+		return task.Outcome{}, nil // it has expired
 	}
-	for err == nil && p.State != collab.JobDone {
-		now := s.Millis()
-		if p.Due > now {
-			return p.Due, nil
-		}
+	if err != nil {
+		return task.Outcome{}, err
+	}
+	p, err := outbox.ProgressOf(t)
+	for err == nil && p.State != collab.JobDone && p.Due <= s.Millis() {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < reserve {
-			return now, nil
+			p.Due = s.Millis()
+			break
 		}
-		was, saved := p, false
-		if err = s.step(ctx, &job, &p); err == nil {
-			saved, err = s.Outbox.SaveJobProgress(ctx, &job, was, &p)
+		if err = s.step(ctx, &job, &p); err != nil {
+			break
 		}
-		if err == nil && !saved {
-			return now, nil
+		saved := false
+		if saved, err = s.Outbox.Advance(ctx, t, p.Text()); err == nil && !saved {
+			break // another run goes on, and Settle changes nothing
 		}
 	}
-	return 0, err
+	if err != nil {
+		return task.Outcome{}, err
+	}
+	return s.Outbox.JobOutcome(ctx, &job, p)
 }
 
 func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
@@ -109,7 +110,7 @@ func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 	at := store.From(keys.KindNamed(string(th.Kind)), keys.PartsOf(job.In, th.Kind, th.ID, th.Incarnation))
 	if p.From != "" {
 		if err := json.Unmarshal([]byte(p.From), &at); err != nil {
-			return 0, false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
+			return 0, false, store.Unreadable(keys.Job(job.Account, job.ID), err)
 		}
 	}
 	at, err = s.Step(ctx, &store.Walk{Want: swept, Last: true}, at, func(ctx context.Context, found []store.Found) (int, error) {

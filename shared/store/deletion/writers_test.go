@@ -295,7 +295,7 @@ func TestWriters(t *testing.T) {
 func (h *history) sweep(t *testing.T, tb *store.Table, n uint64, id string) bool {
 	for after := range 100 {
 		p := newProcess(t, storetest.Mortal(t, tb, 1<<60|n<<8|uint64(after), 10*after), h.clock)
-		if next, err := p.RunJob(t.Context(), "acct", id); err == nil && (next == 0 || next > p.Millis()) {
+		if next, err := p.runJob(t.Context(), id); err == nil && (next == 0 || next > p.Millis()) {
 			return next == 0
 		}
 	}

@@ -3,6 +3,7 @@ package directory
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -299,8 +300,12 @@ func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id stri
 	if of.Emptying == "" {
 		return nil
 	}
-	it, err := s.Get(ctx, keys.JobProgress(org.Account, of.Emptying))
-	if err == nil && it[keys.Deleting] != nil {
+	it, err := s.Get(ctx, keys.Task(collab.TaskRef{Kind: collab.JobTask, Account: org.Account, ID: of.Emptying}))
+	var progress struct{ Deleting bool }
+	if err == nil && it != nil {
+		err = json.Unmarshal([]byte(it.Text(keys.State)), &progress)
+	}
+	if err == nil && progress.Deleting {
 		err = &collab.Error{
 			Code: collab.Unavailable, Message: folderNamed(id) + " is being deleted with what is in it: try again later", RetryAfter: 10 * time.Second,
 		}

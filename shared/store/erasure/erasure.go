@@ -76,7 +76,7 @@ func (s *Store) begin(
 		SweepAt: s.Millis() + begins.Milliseconds(), Erasure: e,
 	}
 	if e.CutOff, _, err = s.endAccess(ctx, &job, ""); err == nil {
-		_, err = s.Outbox.AddJob(ctx, job, s.Outbox.Record(events(&job)...)...)
+		_, _, err = s.Outbox.AddJob(ctx, job, s.Outbox.Record(events(&job)...)...)
 	}
 	return job, err
 }
@@ -136,7 +136,7 @@ func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	}
 	if p.From != "" {
 		if err := json.Unmarshal([]byte(p.From), &at); err != nil {
-			return store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
+			return store.Unreadable(keys.Job(job.Account, job.ID), err)
 		}
 	}
 	r := &pass{Store: s, people: newPeople(e.Users), before: e.Before, earlier: collab.EarliestID(e.Before + 1), threads: map[keys.Key]*thread{}}

@@ -2,6 +2,7 @@ package erasure_test
 
 import (
 	"bytes"
+	"collabdata/shared/store/task"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -140,7 +141,8 @@ func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill f
 	}
 	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n, storetest.Placed(users...)))
 	for _, u := range users {
-		_, err := w.outbox.AddToNotice(w.Context(), outbox.NoticeAbout(outbox.Recipient{OrganizationRef: doc.OrganizationRef, User: u}, "email"), inbox.Position(n), w.Millis(), false, false)
+		notice := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: doc.OrganizationRef, User: u}, "email")
+		_, err := w.outbox.Touch(w.Context(), notice.Task(), w.Millis(), task.Addition{Body: notice.Body(), From: inbox.Position(n)}, outbox.Expiry(w.Millis()))
 		w.must(err)
 		w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{u}}))
 		w.must(w.inbox.ReadUntil(w.Context(), doc.OrganizationRef, u, 1))
@@ -309,7 +311,7 @@ func (w *world) erase(users []string, organizations ...string) string {
 func (w *world) run(job string) {
 	w.Helper()
 	for range 10_000 {
-		next, err := w.jobs.RunJob(w.context, "acct", job)
+		next, err := storetest.Run(w.context, w.jobs.Outbox.Store, outbox.JobTask("acct", job), w.jobs.RunJob)
 		w.must(err)
 		if next == 0 {
 			return
@@ -520,7 +522,7 @@ func TestErasedKilled(t *testing.T) {
 	job := w.erase([]string{person, "nobody"})
 	for after := 1; ; after += 4 {
 		mortal := newWorld(t, w.table, storetest.Killed(t, w.table, after), w.now)
-		next, err := mortal.jobs.RunJob(t.Context(), "acct", job)
+		next, err := storetest.Run(t.Context(), mortal.jobs.Outbox.Store, outbox.JobTask("acct", job), mortal.jobs.RunJob)
 		if err == nil && next == 0 {
 			break
 		}

@@ -275,10 +275,10 @@ func (s *Store) Deliveries(
 
 func (s *Store) endpoint(ctx context.Context, acct, hook string) (e collab.EndpointRef, err error) {
 	w, err := s.Webhook(ctx, acct, hook)
-	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: hook}, CreatedAt: w.CreatedAt}, err
+	return collab.EndpointRef{Account: acct, WebhookID: hook, CreatedAt: w.CreatedAt}, err
 }
 
-// ReplayDelivery makes a delivery pending again, whatever its state. The relay wakes its lane. It
+// ReplayDelivery makes a delivery pending again, whatever its state. The relay sends its endpoint. It
 // returns NOT_FOUND if the delivery or the endpoint does not exist.
 func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
 	e, err := s.endpoint(ctx, acct, hook)
@@ -286,12 +286,17 @@ func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) er
 		err = s.replay(ctx, e, event)
 	}
 	if err == nil {
-		err = s.addedToLane(ctx, e.LaneRef)
+		err = s.wake(ctx, e)
 	}
 	return err
 }
 
-// replay makes a delivery due now. The caller must call addedToLane afterwards.
+func (s *Store) wake(ctx context.Context, e collab.EndpointRef) error {
+	_, err := s.Write(ctx, s.outbox.Wake(EndpointTask(e.Account, e.WebhookID), false))
+	return err
+}
+
+// replay makes a delivery due now. The caller must call wake afterwards.
 func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) error {
 	mark := s.NewMark()
 	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -309,7 +314,7 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 const replayReserve = 10 * time.Second
 
 // ReplayDeliveries makes up to limit deliveries of events since a time pending again, oldest
-// first. after is an event id, or "" for the oldest. The relay wakes the lane. next is the position
+// first. after is an event id, or "" for the oldest. The relay sends the endpoint. next is the position
 // of the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND
 // if the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
@@ -339,10 +344,10 @@ func (s *Store) ReplayDeliveries(
 		}
 		deadline, ok := ctx.Deadline()
 		if !more {
-			return replayed, "", s.addedToLane(ctx, e.LaneRef)
+			return replayed, "", s.wake(ctx, e)
 		}
 		if replayed >= limit || ok && time.Until(deadline) < replayReserve {
-			return replayed, after, s.addedToLane(ctx, e.LaneRef)
+			return replayed, after, s.wake(ctx, e)
 		}
 	}
 }

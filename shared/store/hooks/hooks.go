@@ -1,8 +1,7 @@
-// Package hooks stores webhook endpoints, the deliveries to each, and its lane, which controls when
-// they are posted.
+// Package hooks stores webhook endpoints, the deliveries to each, and the progress of its task, which
+// posts them.
 //
 // Disabling an endpoint records an event in the same transaction, so hooks depends on the outbox.
-// The outbox lists due lanes as pending work.
 package hooks
 
 import (

@@ -23,10 +23,6 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]
 	s.save(t, theEndpoint, event, retryAt(1))
 	storetest.KeepsUnknown(t, s.Table, map[keys.Key]func() error{
-		laneKey(theLane): func() error {
-			s.mustLane(t, func(l *Lane) { l.Pause++ })
-			return nil
-		},
 		keptKey(theEndpoint, event): func() error {
 			s.save(t, theEndpoint, event, func(d *collab.Delivery) { d.NextAttempt++ })
 			return nil

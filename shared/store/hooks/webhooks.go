@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -9,8 +10,6 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 func readWebhook(it store.Item) (w collab.Webhook, err error) {
@@ -27,7 +26,7 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint with its lane. It returns ALREADY_EXISTS if the id is taken,
+// AddWebhook adds a webhook endpoint. It returns ALREADY_EXISTS if the id is taken,
 // and FAILED_PRECONDITION if the account already has limit endpoints. Concurrent calls may return
 // ABORTED for all except one.
 func (s *Store) AddWebhook(ctx context.Context, acct string, limit int, w collab.Webhook) error {
@@ -49,21 +48,20 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, limit int, w collab
 			)
 		}
 		return []store.Write{
-			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(keys.Lane(acct, w.ID), Lane{})),
+			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark),
 			store.Change(before, store.NewItem(last), mark), // another was added: fails
 		}, nil
 	})
 }
 
-// UpdateWebhook changes a webhook endpoint, resets its failures, has the relay wake its lane, and
-// returns it. change may be called again; its error leaves the endpoint unchanged. It returns
+// UpdateWebhook changes a webhook endpoint, which resets its failures, wakes its task, and returns
+// it. change may be called again; its error leaves the endpoint unchanged. It returns
 // NOT_FOUND if the endpoint does not exist.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
 		w = *stored
-		afresh := s.added().Remove(expression.Name(keys.Pause)).Remove(expression.Name(keys.Health))
-		return []store.Write{store.Update(keys.Lane(acct, id), afresh)}, err
+		return []store.Write{s.outbox.Wake(EndpointTask(acct, id), false)}, err
 	})
 	return w, err
 }
@@ -147,22 +145,22 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	if err != nil {
 		return nil, err
 	}
-	refs := collab.Map(list, func(w collab.Webhook) collab.LaneRef { return collab.LaneRef{Account: acct, WebhookID: w.ID} })
-	lanes, err := s.Lanes(ctx, refs...)
-	for i := range lanes {
-		list[i].Health = lanes[i].Health
+	tasks, err := s.outbox.Tasks(ctx, collab.Map(list, func(w collab.Webhook) collab.TaskRef { return EndpointTask(acct, w.ID) })...)
+	for i, t := range tasks {
+		p, unreadable := ProgressOf(t, list[i])
+		list[i].Health, err = p.Health, cmp.Or(err, unreadable)
 	}
 	return list, err
 }
 
-// DeleteWebhook deletes a webhook endpoint with its lane. It returns NOT_FOUND if the endpoint does
+// DeleteWebhook deletes a webhook endpoint with its task. It returns NOT_FOUND if the endpoint does
 // not exist, unless an earlier attempt with the same mark deleted it. Its deliveries expire
 // unposted, even if its id is added again.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	_, err := s.Webhook(ctx, acct, id)
 	if err == nil {
 		var refused *store.Refusal
-		refused, err = s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)),
+		refused, err = s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Task(EndpointTask(acct, id))),
 			s.outbox.Remembered(outbox.Job{ID: mark, Account: acct}))
 		if err == nil && refused != nil {
 			err = noWebhook(id)

@@ -181,7 +181,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 		if err != nil || i < 0 {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		return list[i], len(r.Events()) > 0
+		return list[i], r.Events() > 0
 	}
 	for _, id := range []string{"one", "all"} {
 		read, clicked := mark("bob", id, false)
@@ -205,7 +205,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	if entry, clicked := mark("eve", "all", true); entry.ReadAt == 0 || !clicked {
 		t.Errorf("clicked without being read before: %+v, %v", entry, clicked)
 	}
-	if work := storetest.Pending(t, s.outbox.Work); events != 3 || len(work) != 3 {
+	if work := storetest.Waiting(t, s.outbox.Waiting); events != 3 || len(work) != 3 {
 		t.Errorf("%d events made, %d recorded", events, len(work))
 	}
 	if ev, err := s.outbox.Event(ctx, "acct", "click2"); err != nil || ev.NotificationID != "all" {

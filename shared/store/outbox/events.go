@@ -4,23 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/task"
 )
-
-// An event is first stored in pending work. When its delivery begins, it gets its own item, which
-// outlives the work.
-
-const firstDue = 2 * time.Minute // from an event's write to the relay
-
-type eventItem struct {
-	Body    string `dynamodbav:"body"`
-	Expires int64  `dynamodbav:"ttl"`
-}
 
 // Commit executes the writes of a request and records its events in one transaction. It ignores nil
 // events. It returns a Refusal, and writes nothing, if a condition fails.
@@ -44,41 +34,40 @@ func (s *Store) Record(events ...*collab.Event) []store.Write {
 		if err != nil {
 			panic(err) // events always encode
 		}
-		now := s.Millis()
-		work := Work{
-			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork, Body: string(body),
-			Since: now, Next: now + firstDue.Milliseconds(), Expires: Expiry(now),
-		}
-		writes = append(writes, store.Put(store.ItemOf(workKey(work), work)))
+		writes = append(writes, s.PutTask(&task.Task{
+			TaskRef: EventTask(ev.Account, ev.ID), Due: s.Millis(), Body: string(body), Expires: Expiry(s.Millis()),
+		}))
 	}
 	return writes
 }
 
-// Event returns the event of pending work. Its error wraps collab.ErrUnreadable.
-func (w *Work) Event() (*collab.Event, error) {
+// EventTask returns the reference of the task that delivers an event. The task has the event, and
+// stays as long as its deliveries.
+func EventTask(acct, id string) collab.TaskRef {
+	return collab.TaskRef{Kind: collab.EventTask, Account: acct, ID: id}
+}
+
+// EventOf returns the event of a task. Its error wraps collab.ErrUnreadable.
+func EventOf(t *task.Task) (*collab.Event, error) { return readEvent(t.TaskRef, t.Body) }
+
+func readEvent(t collab.TaskRef, body string) (*collab.Event, error) {
 	ev := &collab.Event{}
-	if err := json.Unmarshal([]byte(w.Body), ev); err != nil {
-		return nil, store.Unreadable(workKey(*w), err)
+	if err := json.Unmarshal([]byte(body), ev); err != nil {
+		return nil, store.Unreadable(keys.Task(t), err)
 	}
 	return ev, nil
 }
 
-// KeepEvent stores the event of pending work for as long as its deliveries, plus mailsWait. It is
-// idempotent.
-func (s *Store) KeepEvent(ctx context.Context, w Work, mailsWait time.Duration) error {
-	return s.Put(ctx, store.ItemOf(keys.Event(w.Account, w.ID), eventItem{w.Body, w.Expires + int64(mailsWait.Seconds())}))
-}
-
 // Events returns the readable ones of an account's events, in the order of ids.
 func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*collab.Event, error) {
-	found, err := s.GetSettled(ctx, collab.Map(ids, func(id string) keys.Key { return keys.Event(acct, id) }))
+	key := func(id string) keys.Key { return keys.Task(EventTask(acct, id)) }
+	found, err := s.GetSettled(ctx, collab.Map(ids, key))
 	if err != nil {
 		return nil, err
 	}
 	var list []*collab.Event
 	for _, id := range slices.Sorted(slices.Values(ids)) {
-		w := Work{EventRef: collab.EventRef{Account: acct, ID: id}, Body: found[keys.Event(acct, id)].Text(keys.Body)}
-		if ev, err := w.Event(); err == nil {
+		if ev, err := readEvent(EventTask(acct, id), found[key(id)].Text(keys.Body)); err == nil {
 			list = append(list, ev)
 		}
 	}
@@ -87,26 +76,20 @@ func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*colla
 
 // Event returns an event. It returns NOT_FOUND if the event does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
-	ref := collab.EventRef{Account: acct, ID: id}
-	body, err := s.EventBody(ctx, ref)
+	body, err := s.EventBody(ctx, acct, id)
 	if err != nil {
 		return nil, err
 	}
-	return (&Work{EventRef: ref, Body: string(body)}).Event()
+	return readEvent(EventTask(acct, id), string(body))
 }
 
 // EventBody returns the stored JSON of an event. It returns NOT_FOUND if the event does not exist,
 // or has expired.
-func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON, error) {
-	k := keys.Event(ref.Account, ref.ID)
+func (s *Store) EventBody(ctx context.Context, acct, id string) (collab.JSON, error) {
+	k := keys.Task(EventTask(acct, id))
 	found, err := s.GetSettled(ctx, []keys.Key{k}) // events never change
-	if err != nil || found[k] != nil {
-		return collab.JSON(found[k].Text(keys.Body)), err
+	if err == nil && found[k] == nil {
+		err = collab.Errorf(collab.NotFound, "event %q does not exist", id)
 	}
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.FailedWork} {
-		if w, err := s.Pending(ctx, ref, kind); err != nil || w != nil {
-			return collab.JSON(collab.Deref(w).Body), err
-		}
-	}
-	return nil, collab.Errorf(collab.NotFound, "event %q does not exist", ref.ID)
+	return collab.JSON(found[k].Text(keys.Body)), err
 }

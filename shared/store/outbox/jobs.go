@@ -2,12 +2,14 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/task"
 )
 
 // SweepAfter is the wait between a deletion and its sweep. After it, nothing writes below deleted
@@ -101,19 +103,25 @@ func (j *Job) HasRest() bool {
 	return j.Rest != nil || j.Contents || j.Erasure != nil && !j.Erasure.CutOff || j.Notifications != nil && j.Notifications.Rest != nil
 }
 
-// JobProgress is the progress of a job, and its next position.
+// JobProgress is the progress of a job: the state of its task.
 type JobProgress struct {
-	State     collab.JobState `dynamodbav:"sta"`
-	StartedAt collab.Millis   `dynamodbav:"at"`
-	Due       collab.Millis   `dynamodbav:"due"`           // earliest time to continue
-	Deleting  bool            `dynamodbav:"dlg,omitempty"` // part of the rest is left
-	From      string          `dynamodbav:"from"`          // position in the rest
-	Next      int             `dynamodbav:"next"`          // index of the next thing to sweep
-	Done      int64           `dynamodbav:"n"`             // swept items
-	Expires   int64           `dynamodbav:"ttl,omitempty"` // Unix seconds; 0 until it is done
-	LastAt    collab.Millis   `dynamodbav:"lu,omitempty"`  // when an erasure was done
+	State     collab.JobState `json:"state"`
+	StartedAt collab.Millis   `json:"startedAt"`
+	Due       collab.Millis   `json:"due,omitempty"`      // earliest time to continue
+	Deleting  bool            `json:"deleting,omitempty"` // part of the rest is left
+	From      string          `json:"from,omitempty"`     // position in the rest
+	Next      int             `json:"next,omitempty"`     // index of the next thing to sweep
+	Done      int64           `json:"done,omitempty"`     // swept items
+	LastAt    collab.Millis   `json:"lastAt,omitempty"`   // when an erasure was done
+}
 
-	Mark string `dynamodbav:"w"` // of the last writes: protects from concurrent runs
+// Text returns the progress as the state of a task.
+func (p JobProgress) Text() string {
+	text, err := collab.EncodeJSON(p)
+	if err != nil {
+		panic(err) // it always encodes
+	}
+	return string(text)
 }
 
 type jobItem struct {
@@ -121,23 +129,26 @@ type jobItem struct {
 	Expires int64              `dynamodbav:"ttl,omitempty"` // 0 until it is done
 }
 
-// AddJob stores a job with its pending work and other writes, and returns its progress. It restarts
-// a job that exists. It returns INVALID_ARGUMENT if the job exceeds collab.MaxItemBytes.
-func (s *Store) AddJob(ctx context.Context, job Job, more ...store.Write) (JobProgress, error) {
+// JobTask returns the reference of a job's task.
+func JobTask(acct, id string) collab.TaskRef {
+	return collab.TaskRef{Kind: collab.JobTask, Account: acct, ID: id}
+}
+
+// AddJob stores a job with its task and other writes, and returns both's beginning. It restarts a
+// job that exists. It returns INVALID_ARGUMENT if the job exceeds collab.MaxItemBytes.
+func (s *Store) AddJob(ctx context.Context, job Job, more ...store.Write) (*task.Task, JobProgress, error) {
 	now := s.Millis()
-	p := JobProgress{State: collab.JobWaiting, StartedAt: now, Due: job.SweepAt, Deleting: job.HasRest(), Mark: s.NewMark()}
-	due := job.SweepAt
-	if p.Deleting { // at once, by the request's message or else the relay
-		p.Due, due = now, now+firstDue.Milliseconds()
+	p := JobProgress{State: collab.JobWaiting, StartedAt: now, Due: job.SweepAt, Deleting: job.HasRest()}
+	if p.Deleting {
+		p.Due = now
 	}
-	work := Work{EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: due, Next: due}
+	t := &task.Task{TaskRef: JobTask(job.Account, job.ID), Due: p.Due, State: p.Text()}
 	it := store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[Job]{Value: job}})
 	if err := store.CheckSize(it, "data"); err != nil {
-		return p, err
+		return t, p, err
 	}
-	_, err := s.Write(ctx, append(more, store.Put(it), store.Put(store.ItemOf(keys.JobProgress(job.Account, job.ID), p)),
-		store.Put(store.ItemOf(workKey(work), work)))...)
-	return p, err
+	_, err := s.Write(ctx, append(more, store.Put(it), s.PutTask(t))...)
+	return t, p, err
 }
 
 func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
@@ -154,23 +165,23 @@ func (s *Store) Remembered(job Job) store.Write {
 	return store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[Job]{Value: job}, expires}))
 }
 
-// EarlierJob returns the job of an earlier attempt of a request with its progress, nil if there is
-// none. It restarts the job's wait, because the job may have run too early, or would sweep this
-// attempt's deletions too soon.
-func (s *Store) EarlierJob(ctx context.Context, req *request.Request) (*Job, JobProgress, error) {
+// EarlierJob returns the job of an earlier attempt of a request with its task, nil if there is none.
+// It restarts the job's wait, because the job may have run too early, or would sweep this attempt's
+// deletions too soon.
+func (s *Store) EarlierJob(ctx context.Context, req *request.Request) (*Job, *task.Task, JobProgress, error) {
 	if !req.Repeat {
-		return nil, JobProgress{}, nil
+		return nil, nil, JobProgress{}, nil
 	}
 	job, err := s.Job(ctx, req.Account, req.JobID())
 	if collab.CodeOf(err) == collab.NotFound {
-		return nil, JobProgress{}, nil
+		return nil, nil, JobProgress{}, nil
 	}
 	if err != nil || job.SweepAt == 0 { // stored by Remember
-		return &job, JobProgress{}, err
+		return &job, nil, JobProgress{}, err
 	}
 	job.SweepAt = s.Millis() + SweepAfter.Milliseconds()
-	p, err := s.AddJob(ctx, job)
-	return &job, p, err
+	t, p, err := s.AddJob(ctx, job)
+	return &job, t, p, err
 }
 
 // JobRequest returns the request for the writes of a job's step.
@@ -188,12 +199,23 @@ func (s *Store) Job(ctx context.Context, acct, id string) (Job, error) {
 }
 
 // JobProgress returns the progress of a job. It returns the errors of Job.
-func (s *Store) JobProgress(ctx context.Context, acct, id string) (JobProgress, error) {
-	p, exists, err := store.Read[JobProgress](ctx, s.Table, keys.JobProgress(acct, id))
-	if err == nil && !exists {
+func (s *Store) JobProgress(ctx context.Context, acct, id string) (p JobProgress, err error) {
+	t, err := s.Task(ctx, JobTask(acct, id))
+	if err == nil && t == nil {
 		err = jobMissing(id)
 	}
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	return ProgressOf(t)
+}
+
+// ProgressOf returns the progress of a job by its task.
+func ProgressOf(t *task.Task) (p JobProgress, err error) {
+	if err := json.Unmarshal([]byte(t.State), &p); err != nil {
+		return p, store.Unreadable(keys.Task(t.TaskRef), err)
+	}
+	return p, nil
 }
 
 // JobStatus returns a job in the form of the API. It returns the errors of Job.
@@ -213,21 +235,13 @@ func (s *Store) JobStatus(ctx context.Context, acct, id string) (collab.JobStatu
 	return status, nil
 }
 
-// SaveJobProgress updates the progress of a job from was to p. For a finished job it also deletes
-// the pending work and sets the expiry. It returns false, and changes nothing, if another run was
-// faster or the job was restarted.
-func (s *Store) SaveJobProgress(ctx context.Context, job *Job, was JobProgress, p *JobProgress) (bool, error) {
-	k, mark := keys.JobProgress(job.Account, job.ID), s.NewMark()
-	var writes []store.Write
+// JobOutcome returns the outcome of a job's run with progress p. If the job is done, it sets the
+// job's expiry before.
+func (s *Store) JobOutcome(ctx context.Context, job *Job, p JobProgress) (o task.Outcome, err error) {
+	o = task.Outcome{Due: p.Due, State: p.Text()}
 	if p.State == collab.JobDone {
-		p.Expires = s.Millis()/1000 + int64(JobExpiry.Seconds())
-		ref := collab.EventRef{Account: job.Account, ID: job.ID}
-		writes = append(writes,
-			store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[Job]{Value: *job}, Expires: p.Expires})),
-			store.Delete(workKey(Work{EventRef: ref, Kind: collab.JobWork})))
+		o = task.Outcome{State: o.State, Keep: true, Expires: s.Millis()/1000 + int64(JobExpiry.Seconds())}
+		err = s.Put(ctx, store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[Job]{Value: *job}, Expires: o.Expires}))
 	}
-	before := store.ItemOf(k, was)
-	p.Mark = before.Writers(mark) // as stored, because the next step compares it
-	refused, err := s.Write(ctx, append(writes, store.Change(before, store.ItemOf(k, p), mark, keys.Writer))...)
-	return err == nil && (refused == nil || refused.By(mark)), err
+	return o, err
 }

@@ -37,7 +37,7 @@ func belongs(comment, head store.Item) bool {
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req)
+	job, _, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Store) keepJob(
 		return nil, nil, err
 	}
 	if len(job.Threads) > 0 {
-		_, err = s.Outbox.AddJob(ctx, *job)
+		_, _, err = s.Outbox.AddJob(ctx, *job)
 	}
 	return job, found, err
 }
@@ -317,7 +317,7 @@ type commentDeletion struct {
 // plan decides which comments the request deletes, and stores that, so that a retry deletes the
 // same.
 func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
-	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req)
+	earlier, _, _, err := d.s.Outbox.EarlierJob(ctx, d.req)
 	if err != nil {
 		return err
 	}

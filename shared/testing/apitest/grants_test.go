@@ -92,9 +92,9 @@ func (o *overseer) note(path, target string, body []byte) {
 			switch {
 			// usage of accounts and people
 			case strings.HasSuffix(key, "#QUOTA") && strings.Count(key, "#") == 2 && action == "dynamodb:UpdateItem":
-			case kind == "A", kind == "DUE" && table == rpc.WriteTable:
+			case kind == "A":
 				o.used[path] |= table
-			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
+			case kind == "HOOK":
 				o.used[path] |= webhooks
 			case kind == "UNSUBSCRIBE" && table == rpc.ReadTable:
 				o.used[path] |= rpc.ReadMailSecrets

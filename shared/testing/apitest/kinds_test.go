@@ -16,7 +16,7 @@ import (
 var callers = []string{"meta", "ctx", "loc", "tgt", "body.metadata", "body.notificationSourceData", "body.location"}
 
 // ends are kinds that expire, or are deleted after a job is done.
-var ends = []string{"job", "progress of a job", "pending work"}
+var ends = []string{"job", "task"}
 
 // checkKinds checks that each item of a table has a kind in package keys, expires accordingly, and
 // has user objects only in the named attributes.

@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,9 @@ func TestLife(t *testing.T) {
 		}
 		return itemKeys
 	}
-	pending := func(it store.Item) bool { return strings.HasPrefix(it.Text(keys.PK), "DUE#"+string(collab.EventWork)) }
+	pending := func(it store.Item) bool {
+		return strings.HasPrefix(it.Text(keys.Due), keys.DuePartition(string(collab.EventTask), 0)[:len("DUE#event#")])
+	}
 	for end := time.Now().Add(time.Minute); len(scan(pending)) > 0; {
 		if time.Now().After(end) {
 			t.Fatal("events are not delivered")
@@ -42,14 +45,16 @@ func TestLife(t *testing.T) {
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	later := deletion.New(threads.New(d, o), inbox.New(o, d))
-	jobs := scan(func(it store.Item) bool { return it.Text(keys.SK) == "PROGRESS" })
+	jobs := scan(func(it store.Item) bool {
+		ref, err := keys.ParseTask(it.Key())
+		return err == nil && ref.Kind == collab.JobTask
+	})
 	for _, k := range jobs {
-		parts, err := keys.Split(k.PK)
+		ref, err := keys.ParseTask(k)
 		must.Do(t, err)
 		for {
-			next, err := later.RunJob(t.Context(), parts[1], parts[3])
-			must.Do(t, err)
-			if next == 0 {
+			ran, err := o.Run(t.Context(), ref, 0, later.RunJob)
+			if must.Do(t, cmp.Or(err, ran.Failure)); ran.Due == 0 {
 				break
 			}
 		}

@@ -449,8 +449,8 @@ func (w *world) addNotifications() {
 		must.Do(w, w.service.Inbox.AddToInbox(w.Context(), org, n, to))
 		w.notes = append(w.notes, n.ID)
 	}
-	for _, work := range storetest.Pending(w.T, w.service.Outbox.Work) {
-		if work.Kind != collab.EventWork {
+	for _, work := range storetest.Waiting(w.T, w.service.Outbox.Waiting) {
+		if work.Kind != collab.EventTask {
 			continue
 		}
 		ev, err := w.service.Outbox.Event(w.Context(), "acme", work.ID)
@@ -516,7 +516,7 @@ func (w *world) addDeliveries() {
 	w.hook = w.org + "-hook"
 	hook := collab.Webhook{ID: w.hook, URL: "https://hooks.example.com/", CreatedAt: w.clock.UnixMilli()}
 	must.Do(w, w.service.Hooks.AddWebhook(w.Context(), "acme", collab.MaxWebhooks, hook))
-	e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acme", WebhookID: w.hook}, CreatedAt: hook.CreatedAt}
+	e := collab.EndpointRef{Account: "acme", WebhookID: w.hook, CreatedAt: hook.CreatedAt}
 	for i := range 60 {
 		at := w.clock.Add(time.Duration(i-100) * time.Minute)
 		d := collab.Delivery{

@@ -72,7 +72,7 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	must.Do(t, localstack.CreateTable(t.Context(), dynamoDB, name))
 	delivery, err := worker.New(deliver.Config{
 		DynamoDB: dynamoDB, SQS: sqs, Table: name,
-		EventsURL: urls[keys.EventsQueue], WebhooksURL: urls[keys.WebhooksQueue], Log: log,
+		EventsURL: urls[keys.EventsQueue], CallsURL: urls[keys.CallsQueue], Log: log,
 	})
 	must.Do(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -29,15 +29,15 @@ func WalkPages[T any](t testing.TB, limit int, read func(position string) ([]T, 
 	}
 }
 
-// Pending returns the pending work of events, lanes and emails. read is outbox.Store.Work.
-func Pending[T any](t testing.TB, read func(
-	ctx context.Context, kind collab.WorkKind, shard int, from string, limit int, skip func(error),
+// Waiting returns the waiting tasks of all kinds, by id. read is task.Store.Waiting.
+func Waiting[T any](t testing.TB, read func(
+	ctx context.Context, kind string, shard int, until collab.Millis, from string, limit int, skip func(error),
 ) (list []T, next string, err error)) (all []T) {
 	t.Helper()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
+	for _, kind := range collab.TaskKinds() {
 		for shard := range keys.DueShards {
 			for from, more := "", true; more; more = from != "" {
-				list, next, err := read(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
+				list, next, err := read(t.Context(), string(kind), shard, collab.MaxMillis-1, from, 3, func(err error) { t.Error(err) })
 				must.Do(t, err)
 				all = append(all, list...)
 				from = next

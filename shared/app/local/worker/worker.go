@@ -1,4 +1,4 @@
-// Package worker delivers events in the local server. It stands in for the functions deliver and
+// Package worker runs tasks in the local server. It stands in for the functions deliver and
 // relay.
 package worker
 
@@ -14,13 +14,12 @@ import (
 	"collabdata/shared/delivery/pending"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
-	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 )
 
 const (
-	runs  = 32  // concurrent events
-	lanes = 200 // concurrent lanes; most wait for their endpoints
+	runs  = 32  // concurrent tasks of the events queue
+	calls = 200 // of the calls queue; most wait for their endpoints
 	// concurrent calls for messages of a queue; fewer delay operations that send thousands
 	polls      = 16
 	relayEvery = 3 * time.Second  // between runs of the relay
@@ -33,10 +32,10 @@ const (
 
 // Worker polls both queues, and runs the relay every few seconds.
 type Worker struct {
-	deliverer        *delivery.Deliverer
-	relay            *pending.Relay
-	events, webhooks *queue.Queue
-	config           deliver.Config
+	deliverer *delivery.Deliverer
+	relay     *pending.Relay
+	tasks     queue.Tasks
+	config    deliver.Config
 }
 
 // New assembles a worker. It makes no calls, so the table and the queues need not exist yet. It
@@ -49,12 +48,10 @@ func New(c deliver.Config) (*Worker, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	w := &Worker{deliverer: d, events: queue.New(c.SQS, c.EventsURL, c.Log), webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log), config: c}
-	waiting := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader))
-	w.relay = &pending.Relay{
-		Store: waiting, Lanes: hooks.New(waiting), Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now,
-	}
-	return w, nil
+	tasks := queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Calls: queue.New(c.SQS, c.CallsURL, c.Log)}
+	return &Worker{d, &pending.Relay{
+		Store: outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)), Queue: tasks, Metrics: c.Metrics, Log: c.Log, Now: c.Now,
+	}, tasks, c}, nil
 }
 
 // Run works until the context ends, then waits up to 5 s for messages in progress. The next run
@@ -68,8 +65,8 @@ func (w *Worker) Run(ctx context.Context) {
 	})
 	defer stop()
 	var wg sync.WaitGroup
-	wg.Go(func() { w.poll(ctx, work, w.events, runs) })
-	wg.Go(func() { w.poll(ctx, work, w.webhooks, lanes) })
+	wg.Go(func() { w.poll(ctx, work, w.tasks.Events, runs) })
+	wg.Go(func() { w.poll(ctx, work, w.tasks.Calls, calls) })
 	wg.Go(func() {
 		for pause(ctx, relayEvery) {
 			if err := w.relay.Run(ctx); err != nil && ctx.Err() == nil {
@@ -120,7 +117,7 @@ func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
 func (w *Worker) take(ctx context.Context, m queue.Message) {
 	ctx, cancel := context.WithTimeout(ctx, timeOut)
 	defer cancel()
-	if err := w.deliverer.Take(ctx, m.Text, m.Receives); err != nil {
+	if err := w.deliverer.Take(ctx, m.Text); err != nil {
 		w.config.Log.LogAttrs(ctx, slog.LevelWarn, "work to be done again", slog.Any("cause", err))
 	}
 }

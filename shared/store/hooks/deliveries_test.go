@@ -12,140 +12,9 @@ import (
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
-
-func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
-	t.Helper()
-	l, err := s.ClaimLane(t.Context(), theLane, "")
-	if l == nil || err != nil {
-		t.Fatal(l, err)
-	}
-	l.Next = 0
-	change(l)
-	if _, ok, err := s.ReleaseLane(t.Context(), *l, false); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-}
-
-// TestLane: a lane has one holder and one message at a time, and a holder with Asked set cannot
-// release it.
-func TestLane(t *testing.T) { storetest.OnEach(t, open, testLane) }
-
-func testLane(t *testing.T, s *Store) {
-	ctx := t.Context()
-	now := time.UnixMilli(1_700_000_000_000)
-	s.Table = s.At(func() time.Time { return now })
-	is := func() Lane {
-		t.Helper()
-		lanes, err := s.Lanes(ctx, theLane)
-		must.Do(t, err)
-		return lanes[0]
-	}
-	wake := func(l Lane, want bool) string {
-		t.Helper()
-		token, err := s.WakeLane(ctx, l)
-		if (token != "") != want || err != nil {
-			t.Errorf("a message is to be sent: %q, %v, want %v", token, err, want)
-		}
-		return token
-	}
-	claim := func(token string, want bool) *Lane {
-		t.Helper()
-		l, err := s.ClaimLane(ctx, theLane, token)
-		if (l != nil) != want || err != nil || want && (l.Asked || !l.Held(now.UnixMilli())) {
-			t.Fatalf("claimed: %+v, %v, want %v", l, err, want)
-		}
-		return l
-	}
-	release := func(l *Lane, more, want bool) string {
-		t.Helper()
-		token, ok, err := s.ReleaseLane(ctx, *l, more)
-		if ok != want || err != nil || ok && more != (token != "") {
-			t.Fatalf("released: %q, %v, %v, want %v", token, ok, err, want)
-		}
-		return token
-	}
-	next := func(want time.Time) {
-		t.Helper()
-		if work := storetest.Pending(t, s.outbox.Work); len(work) != 1 || work[0].Kind != collab.LaneWork || work[0].Account != "acct" || work[0].ID != "h" ||
-			work[0].Next != want.UnixMilli() {
-			t.Errorf("pending %+v, want it at %d", work, want.UnixMilli())
-		}
-	}
-	unknown := Lane{LaneRef: theLane}
-	lost := wake(unknown, true)
-	next(now.Add(wakeAfter))
-	wake(unknown, false) // its message is in transit: the receiver must look again
-	if !is().Asked {
-		t.Error("nobody is asked")
-	}
-	since := now
-	now = now.Add(LaneLease)
-	token := wake(is(), true) // its message was lost
-	if work := storetest.Pending(t, s.outbox.Work); work[0].Since != since.UnixMilli() {
-		t.Errorf("waits since %d, want %d", work[0].Since, since.UnixMilli())
-	}
-	claim(lost, false) // it was not lost, but another is in transit
-	l := claim(token, true)
-	if l.Holder != token {
-		t.Error("a message that is taken at once costs a write")
-	}
-	claim("", false)
-	wake(unknown, false)
-	wake(is(), false)
-	next(now.Add(wakeAfter)) // in case the holder dies
-	l.Next, l.Alarm, l.Pause = 0, 88, 99
-	l.Health.Fail(5)
-	release(l, false, false)
-	again := claim(l.Holder, true)
-	if again.Holder == l.Holder {
-		t.Error("who was asked to look again goes on unasked")
-	}
-	again.Next, again.Alarm, again.Pause, again.Health = 0, 88, 99, l.Health
-	release(again, false, true)
-	if len(storetest.Pending(t, s.outbox.Work)) != 0 {
-		t.Errorf("pending %+v", storetest.Pending(t, s.outbox.Work))
-	}
-	want := Lane{LaneRef: theLane, Alarm: 88, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
-	if diff := cmp.Diff(want, is(), cmpopts.IgnoreUnexported(Lane{})); diff != "" {
-		t.Error(diff)
-	}
-
-	late := wake(is(), true)
-	now = now.Add(takenAtOnce)
-	if l := claim(late, true); l.Holder == late {
-		t.Error("a message that comes late leaves its taker less than a lease")
-	}
-	now = now.Add(LaneLease)
-	dead := claim("", true)
-	now = now.Add(LaneLease)
-	l = claim("", true) // the other lease has ended
-	release(dead, false, false)
-	release(dead, true, false)
-	token = release(l, true, true)
-	claim("", false)
-	next(now.Add(wakeAfter))
-	l = claim(token, true)
-	must.Do(t, s.addedToLane(ctx, theLane))
-	next(now)
-	release(l, true, false)
-	l = claim(l.Holder, true)
-	release(l, false, true)
-	must.Do(t, s.addedToLane(ctx, theLane))
-	wake(is(), true) // Asked without a holder
-	if err := s.DropLane(ctx, dead); err != nil || is().Holder == "" {
-		t.Errorf("dropped by one who does not hold it: %v", err)
-	}
-	held := is()
-	if err := s.DropLane(ctx, &held); err != nil || is().Holder != "" {
-		t.Errorf("not dropped: %v", err)
-	}
-}
-
-var theEndpoint = collab.EndpointRef{LaneRef: theLane, CreatedAt: 5}
+var theEndpoint = collab.EndpointRef{Account: "acct", WebhookID: "h", CreatedAt: 5}
 
 // deliver adds n deliveries to an endpoint, a second apart, and returns their events.
 func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n int) []string {
@@ -216,7 +85,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	ctx := t.Context()
 	start := time.UnixMilli(1_700_000_000_000)
 	events := s.deliver(t, theEndpoint, start, 12)
-	s.deliver(t, collab.EndpointRef{LaneRef: theLane, CreatedAt: 6}, start.Add(time.Hour), 1)
+	s.deliver(t, collab.EndpointRef{Account: "acct", WebhookID: "h", CreatedAt: 6}, start.Add(time.Hour), 1)
 	for _, limit := range []int{1, 5, 12, 100} {
 		if diff := cmp.Diff(events[:min(limit, 12)], s.fresh(t, theEndpoint, limit)); diff != "" {
 			t.Errorf("up to %d: %s", limit, diff)
@@ -380,7 +249,7 @@ func testDeliveries(t *testing.T, s *Store) {
 		}
 		after = next
 	}
-	work := storetest.Pending(t, s.outbox.Work)
+	work := storetest.Waiting(t, s.outbox.Waiting)
 	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending, After: ms + 10_000}, 100); replayed != 15 ||
 		!slices.Equal(pending, all[:15]) ||
 		len(work) != 1 ||

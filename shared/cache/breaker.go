@@ -1,0 +1,37 @@
+package cache
+
+import "time"
+
+// Breaker refuses calls of a key for a while after several of them failed in a row. It is safe for
+// concurrent use.
+type Breaker struct {
+	failures int
+	pause    time.Duration
+	now      func() time.Time
+	counts   *Cache[string, int]
+}
+
+const mostBroken = 1_000 // keys
+
+// NewBreaker returns a Breaker that refuses calls for pause after a number of failures, each within
+// pause of the one before.
+func NewBreaker(failures int, pause time.Duration, now func() time.Time) *Breaker {
+	return &Breaker{failures, pause, now, New[string, int](mostBroken)}
+}
+
+// Refuses reports whether a call must not be made now.
+func (b *Breaker) Refuses(key string) bool {
+	n, ok := b.counts.Get(key, b.now())
+	return ok && n >= b.failures
+}
+
+// Record counts a call that failed, or forgets earlier ones.
+func (b *Breaker) Record(key string, failed bool) {
+	if !failed {
+		b.counts.Expire(key)
+		return
+	}
+	now := b.now()
+	n, _ := b.counts.Get(key, now)
+	b.counts.Put(key, n+1, now.Add(b.pause))
+}
