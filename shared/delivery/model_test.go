@@ -330,7 +330,7 @@ func (m *sightModel) slack(_ http.ResponseWriter, r *http.Request) {
 			m.blame("slack tells %s of %+v, want %+v", to, f.Event, f.want[to])
 		case f.saw[to] && f.sawAt[to] < at:
 			m.blame("slack tells %s of %+v, which they have seen", to, f.Event)
-		case at >= m.changedAt && !m.mayBeTold(f, to, f.want[to].mentioned, m.wantsSlack):
+		case at >= m.changedAt && !m.mayBeTold(f, to, f.want[to].mentioned || f.unsure[to], m.wantsSlack):
 			m.blame("slack tells %s of %+v, which is gone, hidden, muted or unwanted", to, f.Event)
 		case f.posted[to] != "" && f.posted[to] != id:
 			m.blame("slack tells %s of %+v twice", to, f.Event)
