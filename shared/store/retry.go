@@ -50,7 +50,7 @@ const (
 	refusedPause = time.Second
 )
 
-var errRefuses = &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: refusedPause}
+var errRefuses = busy(errors.New("the table refused the last calls"))
 
 // GetAttemptToken returns an error if the table has refused the last calls, and counts refusals.
 func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) {
