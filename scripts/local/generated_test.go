@@ -22,9 +22,9 @@ import (
 	"collabdata/localstack"
 )
 
-// languages have a folder in testdata/generated with a program for a generated client. Given the URL
-// of a server, the program adds the thread "typed" to its document, and prints the threads of the
-// document, bob's notifications there, and an error: the client's values in JSON, one a line.
+// languages have a folder in testdata/generated with a program for a generated client. Given the
+// URL of a server, the program adds the thread "typed" to its document, and prints the threads of
+// the document, bob's notifications there, and an error: the client's values in JSON, one a line.
 var languages = []struct {
 	name    string
 	runtime string // a command that fails without the runtime and its libraries

@@ -29,7 +29,7 @@ const (
 	providerAnswer = 100_000
 	providerCalls  = 4 // concurrent
 
-	// After so many time-outs in a row, a process asks a provider nothing for a while.
+	// After silentTries time-outs in a row, a process asks a provider nothing for silentPause.
 	silentTries = 2
 	silentPause = 30 * time.Second
 )

@@ -16,8 +16,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestInboxAsUser checks that a back end reads as a user the notifications that the user's own token
-// shows, with the same count, whatever hides them, in pages of any size.
+// TestInboxAsUser checks that a back end reads as a user the notifications that the user's own
+// token shows, with the same count, whatever hides them, in pages of any size.
 func TestInboxAsUser(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})

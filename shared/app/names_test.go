@@ -17,8 +17,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// elsewhere calls f with another process of the service, and lets what processes remember for seconds
-// expire. Names are remembered for longer.
+// elsewhere calls f with another process of the service, and lets what processes remember for
+// seconds expire. Names are remembered for longer.
 func (c *caller) elsewhere(f func()) {
 	c.Helper()
 	here := c.handler
@@ -39,8 +39,8 @@ func newFiledCaller(t *testing.T) *caller {
 	return c
 }
 
-// TestStoredElsewhere checks that a person mentions users as they are stored at each level now, not as
-// they were when this process last showed their names.
+// TestStoredElsewhere checks that a person mentions the users that each level stores now, not the
+// ones that this process remembers.
 func TestStoredElsewhere(t *testing.T) {
 	const mention = `"documentId": "plan", "commentAnnotations": [{"commentData": [{"commentText": "{{cid}}", "taggedUserContacts": [{"userId": "cid"}]}]}]`
 	for level, in := range levels {
@@ -99,7 +99,7 @@ func TestMembershipElsewhere(t *testing.T) {
 	}
 }
 
-// TestAddressElsewhere checks that a back end reads the address of an acting user as it is now, and
+// TestAddressElsewhere checks that a back end reads the present address of an acting user, and
 // that reading an inbox changes no name that is remembered.
 func TestAddressElsewhere(t *testing.T) {
 	c := newFiledCaller(t)

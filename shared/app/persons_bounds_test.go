@@ -57,8 +57,8 @@ func (c *caller) fill(prefix string, n, head, comments, size int) {
 }
 
 // TestTooLargeForPerson sends requests of a person that are too large for one request, of each
-// operation that writes more than one item. They fail with FAILED_PRECONDITION and change nothing. The
-// largest single items can be changed.
+// operation that writes more than one item. They fail with FAILED_PRECONDITION and change nothing.
+// The largest single items can be changed.
 func TestTooLargeForPerson(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})
@@ -135,9 +135,9 @@ func TestTooLargeForPerson(t *testing.T) {
 	}
 }
 
-// TestSixAtOnce sends six requests of one person at once, which would use 2,000 write units together. The
-// person's share is 1,000: some get 429 and change nothing, and the others change everything. Another
-// person and the back end notice nothing.
+// TestSixAtOnce sends six requests of one person at once, which would use 2,000 write units
+// together. The person's share is 1,000: some get 429 and change nothing, and the others change
+// everything. Another person and the back end notice nothing.
 func TestSixAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})
@@ -189,9 +189,9 @@ func TestSixAtOnce(t *testing.T) {
 	}
 }
 
-// TestListsEndByUnits walks lists of threads, comments, read states and notifications of the greatest
-// size, as a person and as a back end. Each page ends by the units that it reads, and all items come
-// once.
+// TestListsEndByUnits walks lists of threads, comments, read states and notifications of the
+// greatest size, as a person and as a back end. Each page ends by the units that it reads, and all
+// items come once.
 func TestListsEndByUnits(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

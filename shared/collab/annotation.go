@@ -126,8 +126,8 @@ const MaxFollows = 500
 
 const MaxFollowers = 1_000
 
-// followBytes is the maximum of bytes of an id with a level that a person adds, on average of MaxFollows
-// or MaxFollowers.
+// followBytes is the maximum of bytes of an id with a level that a person adds, on average of
+// MaxFollows or MaxFollowers.
 const followBytes = 64
 
 // Of returns a user's level.
@@ -172,9 +172,9 @@ func (f *Follows) Len() int {
 	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
-// CheckFollows returns RESOURCE_EXHAUSTED if a change adds users with a level to a thread or a document,
-// so that there are more than most, or, for a change of a person, more than 64 bytes of ids for each of
-// most.
+// CheckFollows returns RESOURCE_EXHAUSTED if a change adds users with a level to a thread or a
+// document, so that there are more than most. For a person's change, it also does so beyond 64 bytes
+// of ids for each of most.
 func CheckFollows(before, after *Follows, most int, person bool) error {
 	if after.Len() <= before.Len() {
 		return nil

@@ -16,18 +16,18 @@ type Bound struct {
 	Reserve func(units float64, force bool) error
 
 	mu       sync.Mutex
-	ended    *sync.Cond     // a read has ended
-	reading  float64        // units of reads in progress, at most
-	sizes    map[string]int // of items that were read, by key
+	ended    *sync.Cond     // a read has ended.
+	reading  float64        // units of reads in progress, at most.
+	sizes    map[string]int // of items that were read, by key.
 	reserved float64        // write units
-	unbegun  float64        // of these, units of writes that have not begun
+	unbegun  float64        // of these, units of writes that have not begun.
 	lent     float64        // units that small writes took from unbegun
 	largest  float64        // units of the largest item
 	refused  error          // of the first reservation
 }
 
-// smallWrite is the most units of a write that a request makes without a reservation, such as a read
-// state. The number of these is limited by the ids of a request.
+// smallWrite is the most units of a write that a request makes without a reservation, such as a
+// read state. The number of these is limited by the ids of a request.
 const smallWrite = 10
 
 // SetBound limits the request. It must be called before the request reads or writes.
@@ -103,7 +103,7 @@ func (u *Usage) Saw(key string, bytes int) {
 	}
 }
 
-// Size returns the size of an item as it was read, and whether it was.
+// Size returns the size of an item that was read, and whether it was.
 func (u *Usage) Size(key string) (bytes int, known bool) {
 	b := u.limited()
 	if b == nil {
@@ -148,8 +148,8 @@ func (b *Bound) reserve(units, largest float64) (err error) {
 	return err
 }
 
-// BeginWrite uses reserved units for a call, and reserves missing ones. It never refuses a few units,
-// nor those that small calls took from others. See Reserve.
+// BeginWrite uses reserved units for a call, and reserves missing ones. It never refuses a few
+// units, nor ones that small calls took from others. See Reserve.
 func (u *Usage) BeginWrite(units, largest float64) (err error) {
 	b := u.limited()
 	if b == nil {
@@ -180,8 +180,8 @@ func (u *Usage) BeginWrite(units, largest float64) (err error) {
 	return err
 }
 
-// Refused returns the error with which the bound refused the request's first reservation, so that it
-// has changed nothing.
+// Refused returns the error with which the bound refused the request's first reservation, so that
+// it has changed nothing.
 func (u *Usage) Refused() error {
 	b := u.limited()
 	if b == nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// bounded returns the usage of a request with a bound of 1,500 read and 500 write units, whose person
-// has left write units.
+// bounded returns the usage of a request with a bound of 1,500 read and 500 write units, whose
+// person has left write units.
 func bounded(left float64) (*Usage, *float64) {
 	counted := new(float64)
 	u := &Usage{}

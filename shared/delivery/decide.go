@@ -254,8 +254,8 @@ func byWebhook(s collab.Settings, channel string) bool {
 }
 
 // byAddress selects the address: the event's, else the stored user's, else the thread's. If
-// MailToMembersOnly is set, it only takes the stored user's. It refuses email to people without a usable
-// address, unless webhooks serve emails.
+// MailToMembersOnly is set, it only takes the stored user's. It refuses email to people without a
+// usable address, unless webhooks serve emails.
 func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), error) {
 	only := r.settings.MailToMembersOnly
 	addressed := func(d *decision) bool { return !only && collab.Deref(d.Email) != "" }

@@ -11,10 +11,10 @@ import (
 
 const (
 	endpointLease = time.Minute
-	posts         = 5                // concurrent posts to an endpoint
-	quickPosts    = 50               // if it answers within quick
-	quick         = time.Second      //
-	postingTime   = 10 * time.Second // then a run starts no further posts
+	posts         = 5  // concurrent posts to an endpoint
+	quickPosts    = 50 // if it answers within quick
+	quick         = time.Second
+	postingTime   = 10 * time.Second // then a run starts no further posts.
 	quickRound    = 4 * quickPosts   // posts to a quick endpoint between writes of results
 	reserve       = 8 * time.Second  // of a run's time, for the last round
 	leaseRest     = 5 * time.Second  // of the lease, when a run stops waiting

@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/testing/interleave"
 )
 
-// shared reports whether a call concerns data that both an adder of deliveries and the run
-// of the endpoint use: its task and its list of new deliveries. The order of other calls does not matter.
+// shared reports whether a call concerns data that both an adder of deliveries and the run of the
+// endpoint use: its task and its list of new deliveries. The order of other calls does not matter.
 // Nor does the order of messages, because they are received after both are done.
 func shared(op string, body []byte) bool {
 	return bytes.Contains(body, []byte("#TASK#webhook#")) || bytes.Contains(body, []byte("#NEW\"")) && op != "DeleteItem"

@@ -17,8 +17,8 @@ import (
 )
 
 // TestNothingIsLost adds a delivery while another is posted, with late and recent events. At each
-// call of the endpoint's run in turn, the process ends or the call fails. The relay must recover the
-// loss.
+// call of the endpoint's run in turn, the process ends or the call fails. The relay must recover
+// the loss.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	for _, age := range []time.Duration{0, 10 * time.Minute} {

@@ -31,7 +31,7 @@ const (
 )
 
 // addToNotices adds the entries at placements to the notices of people, and sends messages for
-// those that are due soon.
+// the ones that are due soon.
 func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]collab.TaskRef{} // by delay

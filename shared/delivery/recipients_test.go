@@ -416,9 +416,8 @@ func say(status int, body string) http.HandlerFunc {
 	}
 }
 
-// TestPermissionProviderHangs checks that nobody is notified after two attempts of two seconds, after
-// which a process asks nothing for a while, or if the provider is in a private network, which is not
-// called.
+// TestPermissionProviderHangs checks that nobody is notified after two attempts of two seconds, and
+// that the process then asks nothing for a while. A provider in a private network is not called.
 func TestPermissionProviderHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

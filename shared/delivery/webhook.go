@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// webhooks adds a delivery to each subscribed endpoint, and wakes their tasks, except for those that
-// rest and are due later.
+// webhooks adds a delivery to each subscribed endpoint, and wakes their tasks, except for those
+// that rest and are due later.
 func (r *eventRun) webhooks(ctx context.Context) error {
 	acct := r.event.Account
 	endpoints, err := r.Hooks.Endpoints(ctx, acct)

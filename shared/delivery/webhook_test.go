@@ -320,8 +320,8 @@ func TestStopsAtFailure(t *testing.T) {
 	}
 }
 
-// TestOneHolder checks that one process posts to an endpoint, however many messages there are, with five
-// concurrent posts, and that others are not delayed.
+// TestOneHolder checks that one process posts to an endpoint, however many messages there are, with
+// five concurrent posts, and that others are not delayed.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)

@@ -67,9 +67,8 @@ const (
 )
 
 // Show returns the notifications that the reader may see, in order, with current texts. It omits
-// deleted threads and comments. Only for a request, it may return the first ones: see Shown.Left. If it
-// returns *access.NoAnswer, the result omits documents without
-// an answer.
+// deleted threads and comments. Only for a request, it may return the first ones: see Shown.Left.
+// If it returns *access.NoAnswer, the result omits documents without an answer.
 func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
 	shown := &Shown{Hidden: map[string]string{}}
 	if len(entries) == 0 {
@@ -196,7 +195,7 @@ func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader
 		readers = append(readers, collab.UserAt{In: in, User: r.User})
 		named = append(named, collab.UsersAt(in, e.Notification.Users())...)
 		if e.Thread != nil {
-			actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID}) // others are as they were sent
+			actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID}) // others keep their sent form
 			named = append(named, collab.UsersAt(in, e.Thread.Users())...)
 		}
 	}

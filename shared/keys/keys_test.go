@@ -323,8 +323,8 @@ func FuzzParseTask(f *testing.F) {
 	})
 }
 
-// TestDueTask: tasks are in all shards of the index, each in one, by time. Those that have failed are
-// in other partitions.
+// TestDueTask: tasks are in all shards of the index, each in one, by time. Failed ones are in other
+// partitions.
 func TestDueTask(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1_000 {

@@ -143,7 +143,8 @@ const attemptTime = 10 * time.Second
 
 // Send renders and sends an email. It returns an error that wraps ErrRejected if a retry is
 // useless, ErrThrottled if a retry is useful later, and ErrUnconfirmed if the email may have been
-// sent. After other errors, a retry is possible, and may send the email twice if the connection broke.
+// sent. After other errors, a retry is possible, and may send the email twice if the connection
+// broke.
 func (m *Mailer) Send(ctx context.Context, n Email) error {
 	to, err := collab.MailAddress(collab.Deref(n.To.Email))
 	if err != nil {

@@ -121,8 +121,8 @@ func (a *Account) UsedBy(user string) *Account {
 
 // Reserve counts write units of a user's request before they are used, so that requests in flight
 // count. It charges the user if much is in flight, so that other processes know. It returns
-// RESOURCE_EXHAUSTED, and counts nothing, if the user must wait, unless force is set. Spend corrects
-// the amount.
+// RESOURCE_EXHAUSTED, and counts nothing, if the user must wait, unless force is set. Spend
+// corrects the amount.
 func (a *Account) Reserve(ctx context.Context, units float64, force bool) error {
 	if a == nil || a.person == nil {
 		return nil

@@ -151,8 +151,8 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// TestReserve reserves write units of six requests of a user at once, with a share of 100 units in ten
-// seconds. A refused one counts nothing, also for other processes.
+// TestReserve reserves write units of six requests of a user at once, with a share of 100 units in
+// ten seconds. A refused one counts nothing, also for other processes.
 func TestReserve(t *testing.T) {
 	now := noon
 	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}

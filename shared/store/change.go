@@ -22,8 +22,8 @@ const (
 var ErrOvertaken = errors.New("others wrote in between")
 
 // Try makes an optimistic write. compute reads and returns writes that carry mark, none if nothing
-// changes. If another request wrote in between, Try waits and calls compute again, five times, or 20
-// times if the items are small: a hundred people may react to one comment at once.
+// changes. If another request wrote in between, Try waits and calls compute again, five times, or
+// 20 times if the items are small: a hundred people may react to one comment at once.
 //
 // Try returns ABORTED if every attempt loses. It also returns ABORTED if an answer is lost and
 // other requests have written since, because a retry would undo their writes. subject names the

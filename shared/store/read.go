@@ -83,8 +83,8 @@ func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 }
 
 // GetSome is GetAll for the first n keys: as many as about units read units allow, at least one. It
-// reads in parts: the first one is cheap enough whatever the sizes of its items are, and tells what to
-// expect of the others. No part may exceed a person's bound.
+// reads in parts: the first one is cheap enough whatever the sizes of its items are, and gives the
+// expected size of the others. No part may exceed a person's bound.
 func (t *Table) GetSome(ctx context.Context, itemKeys []keys.Key, strong bool, units float64) (found map[keys.Key]Item, n int, err error) {
 	found = make(map[keys.Key]Item, len(itemKeys))
 	spent, each := 0.0, math.Inf(1)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"collabdata/shared/cache"
-	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -44,7 +43,7 @@ type retryer struct {
 	refusals *cache.Breaker
 }
 
-// After so many refusals in a row, a process calls the table no more for a while.
+// After mostRefusals in a row, a process calls the table no more for refusedPause.
 const (
 	mostRefusals = 10
 	refusedPause = time.Second

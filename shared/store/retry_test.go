@@ -68,8 +68,8 @@ func TestRetryDelay(t *testing.T) {
 
 func near(a, b time.Duration) bool { return (a - b).Abs() < b/1000 }
 
-// TestRefuses checks that a process that was refused ten times in a row calls the table no more for a
-// second.
+// TestRefuses checks that a process that was refused ten times in a row calls the table no more for
+// a second.
 func TestRefuses(t *testing.T) {
 	now := time.Now()
 	calls := 0

@@ -237,7 +237,7 @@ func beginWrite(ctx context.Context, writes []Write) (units float64, err error) 
 }
 
 // writeUnits returns the units of a call of Write, and those of its largest item, by the size of
-// each item as it was read or is written. It leaves out indexes.
+// each item, read or written. It leaves out indexes.
 func writeUnits(ctx context.Context, writes []Write) (units, largest float64) {
 	times := 1.0
 	if len(writes) > 1 {

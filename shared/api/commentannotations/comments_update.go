@@ -259,7 +259,7 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	return nil
 }
 
-// keepTags returns a person's tags. A tag of a tagged user or group stays as it is stored, with the
+// keepTags returns a person's tags. A tag of a tagged user or group keeps its stored form, with the
 // fields that a person cannot send.
 func keepTags(stored collab.JSON, sent []Tag) []Tag {
 	var tags []Tag

@@ -264,8 +264,8 @@ func TestPersonLimits(t *testing.T) {
 	}
 }
 
-// TestPersonGrowth checks that a person's updates do not let a thread grow beyond 16,384 bytes, and that a
-// person can resolve a larger one of the back end.
+// TestPersonGrowth checks that a person's updates do not let a thread grow beyond 16,384 bytes, and
+// that a person can resolve a larger one of the back end.
 func TestPersonGrowth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, collab.Settings{})

@@ -253,8 +253,8 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 }
 
 // counted returns the documents of countable notifications: the user's own, and those to everyone.
-// With asUserId, a token must cover a document, and the user must see it as far as known without the
-// permission provider. Notifications to everyone require membership.
+// With asUserId, a token must cover a document, and the user must see it as far as known without
+// the permission provider. Notifications to everyone require membership.
 func (s *Service) counted(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *GetRequest, documents []string,
 ) (own, all map[string]bool, err error) {

@@ -145,8 +145,8 @@ func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, p
 	}
 }
 
-// removals returns the list of users removed from an organization, its folders or a document: of the
-// given users, or all if users is nil.
+// removals returns the list of users removed from an organization, its folders or a document: of
+// the given users, or all if users is nil.
 func (s *Service) removals(
 	ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record], folders bool,
 ) recordList {
@@ -168,7 +168,7 @@ func (s *Service) removals(
 	}}
 }
 
-// openings returns the list of users to whom a document is open in spite of their removal from the
+// openings returns the list of users who see a document in spite of their removal from the
 // organization.
 func (s *Service) openings(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
 	return recordList{"openings " + doc.Document, func(after string, limit int) (string, error) {

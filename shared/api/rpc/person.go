@@ -154,7 +154,7 @@ func withoutAddresses(value collab.JSON) collab.JSON {
 	return JSON(left)
 }
 
-// userFields are the fields of users, and shownOfUsers those that persons receive.
+// userFields are the fields of users, and shownOfUsers the ones for persons.
 var userFields, shownOfUsers = func() (all map[string]bool, shown Fields) {
 	all, shown = map[string]bool{}, Fields{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[collab.User]()) {
@@ -328,7 +328,8 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 // documentUser is a user in a document, by id.
 type documentUser struct{ document, user string }
 
-// profiles returns the profiles of users. With an error, it also returns those that were read before.
+// profiles returns the profiles of users. With an error, it also returns the ones read
+// before.
 func (c *Call) profiles(ctx context.Context, users []documentUser) (map[documentUser]collab.Profile, error) {
 	var ids []string
 	seen := map[string]bool{}
@@ -437,7 +438,7 @@ type Directory interface {
 	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
 
 	// Profiles returns the profiles of the first users that it may read. With an error, it also
-	// returns those that were read before.
+	// returns the ones read before.
 	Profiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error)
 
 	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.

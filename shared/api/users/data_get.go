@@ -172,8 +172,8 @@ func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) a
 	return onto(&p.Profile.GroupIDs, d.Group)
 }
 
-// addAnnotation returns the addition of an annotation, with the person's level for it, or of a level
-// alone.
+// addAnnotation returns the addition of an annotation, with the person's level for it, or of a
+// level alone.
 func (p *Data) addAnnotation(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) addition {
 	var annotations []*commentannotations.Annotation
 	var levels []DataLevel

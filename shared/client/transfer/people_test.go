@@ -418,8 +418,8 @@ func TestAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// TestOwnFields checks that a move keeps the fields of a user at each level, also where other levels
-// have others.
+// TestOwnFields checks that a move keeps the fields of a user at each level, also where other
+// levels have others.
 func TestOwnFields(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")

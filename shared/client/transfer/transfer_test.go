@@ -704,8 +704,8 @@ func canonical(t *testing.T, file string) string {
 }
 
 // withoutOwn removes lines that no documented operation returns: groups, preferences, read states,
-// removals, unsubscribed users, followers of documents, ended grants, users with own fields, and the
-// content of disabled documents.
+// removals, unsubscribed users, followers of documents, ended grants, users with own fields, and
+// the content of disabled documents.
 func withoutOwn(file string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(file) {

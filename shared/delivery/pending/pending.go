@@ -58,10 +58,10 @@ type Relay struct {
 	Now     func() time.Time
 }
 
-// Run sends messages about due tasks, accounts in turn, until nothing is due or its time is over. It
-// reports the age of the oldest task. It sends a long queue at most longShare messages per account;
-// the rest stays due. It postpones tasks before it sends them, so a run that dies loses none. First
-// it writes the heartbeat that shows that the stream works.
+// Run sends messages about due tasks, accounts in turn, until nothing is due or its time is over.
+// It reports the age of the oldest task. It sends a long queue at most longShare messages per
+// account; the rest stays due. It postpones tasks before it sends them, so a run that dies loses
+// none. First it writes the heartbeat that shows that the stream works.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

@@ -27,7 +27,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// world is a table with a stopped clock, and queues that keep what is sent.
+// world is a table with a stopped clock, and queues that keep sent tasks.
 type world struct {
 	testing.TB
 	store *outbox.Store
@@ -204,8 +204,8 @@ func TestLongQueue(t *testing.T) {
 	}
 }
 
-// TestInTurn checks that accounts take turns, however many tasks one has, and that an unreadable one
-// blocks none.
+// TestInTurn checks that accounts take turns, however many tasks one has, and that an unreadable
+// one blocks none.
 func TestInTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -69,7 +69,8 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource concurrently. If create is true, it adds missing ones.
-// It also ends their removal from the resource. It does not check the resource. The errors correspond to users: NOT_FOUND if the user is missing and create is false.
+// It also ends their removal from the resource. It does not check the resource. The errors
+// correspond to users: NOT_FOUND if the user is missing and create is false.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
@@ -188,8 +189,9 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, err
 }
 
-// TimeZones returns the time zones of users, by user id: that of the member of the organization, else
-// the first of the user's folders and documents that has one. It looks at no more than 100 of these.
+// TimeZones returns the time zones of users, by user id: that of the member of the organization,
+// else the first of the user's folders and documents that has one. It looks at no more than 100 of
+// these.
 func (s *Store) TimeZones(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]string, error) {
 	members, err := s.Members(ctx, org, users)
 	if err != nil {

@@ -256,8 +256,8 @@ func (s *Store) listMembers(
 }
 
 // MembersOf returns the profiles of users of the levels of a resource after an id, each once: see
-// Levels. The users are those in named, in order, or all in id order if named is nil. It examines at
-// most most users. last is the last one examined, "" at the end.
+// Levels. The users are those in named, in order, or all in id order if named is nil. It examines
+// at most most users. last is the last one examined, "" at the end.
 func (s *Store) MembersOf(
 	ctx context.Context, in []collab.Resource, named []string, after string, most int,
 ) (list []collab.Profile, last string, err error) {

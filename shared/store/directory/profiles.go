@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Users are stored at the organization, at folders and at documents. Profiles and PresentProfiles are
-// the only answers to the question who a user is in a document.
+// Users are stored at the organization, at folders and at documents. Profiles and PresentProfiles
+// are the only answers to the question who a user is in a document.
 
 const (
 	profileTTL   = time.Minute // how long Profiles remembers
@@ -26,7 +26,7 @@ const (
 	firstLevels   = 10
 )
 
-// Profiles returns what a resource shows of the stored users among users: each field from the
+// Profiles returns the shown profiles of the stored users among users: each field from the
 // nearest level of the resource that has it. It has no addresses, because it remembers profiles for
 // a minute: see PresentProfiles. It reads others with eventual consistency, half a unit for each
 // user and level, in order and at most profileUnits; users beyond that are absent, and not
@@ -127,8 +127,8 @@ func (s *Store) rememberedLevels(ctx context.Context, users []collab.UserAt) (ma
 }
 
 // PresentProfiles returns the stored users among users at each resource of an organization, as they
-// are now: each field from the nearest level that has it. It reads with strong consistency, one unit
-// for each user and level.
+// are now: each field from the nearest level that has it. It reads with strong consistency, one
+// unit for each user and level.
 func (s *Store) PresentProfiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error) {
 	users = collab.Where(users, collab.UserAt.HasProfile)
 	levels, err := s.levelsOf(ctx, collab.Map(users, func(u collab.UserAt) collab.Resource { return u.In }))

@@ -111,8 +111,8 @@ func TestProfilesForgotten(t *testing.T) {
 	}
 }
 
-// TestProfilesOfDocuments checks the read units of a call for a user in many documents, and that the
-// next call goes on, however many users the first documents have.
+// TestProfilesOfDocuments checks the read units of a call for a user in many documents, and that
+// the next call goes on, however many users the first documents have.
 func TestProfilesOfDocuments(t *testing.T) {
 	s := New(storetest.New(t))
 	s.putOrganization(t, collab.Organization{ID: "org"})

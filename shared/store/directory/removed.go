@@ -18,9 +18,9 @@ import (
 // document has a flag if removals exist; without it, nobody reads them.
 //
 // A removal from an organization or document hides it, so that threads that name the user stay
-// hidden and the user's tokens stop working. A grant on a folder or document in the organization, or
-// an opening, opens that one in spite of the removal from the organization. Other removals, with the
-// attribute GrantOnly, hide nothing: the access type decides.
+// hidden and the user's tokens stop working. A grant on a folder or document in the organization,
+// or an opening, opens that one in spite of the removal from the organization. Other removals, with
+// the attribute GrantOnly, hide nothing: the access type decides.
 
 func removedKey(in collab.Resource, user string) keys.Key {
 	switch {

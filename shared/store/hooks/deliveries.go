@@ -278,8 +278,8 @@ func (s *Store) endpoint(ctx context.Context, acct, hook string) (e collab.Endpo
 	return collab.EndpointRef{Account: acct, WebhookID: hook, CreatedAt: w.CreatedAt}, err
 }
 
-// ReplayDelivery makes a delivery pending again, whatever its state. The relay sends its endpoint. It
-// returns NOT_FOUND if the delivery or the endpoint does not exist.
+// ReplayDelivery makes a delivery pending again, whatever its state. The relay sends its endpoint.
+// It returns NOT_FOUND if the delivery or the endpoint does not exist.
 func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err == nil {
@@ -313,10 +313,10 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 // replayReserve is the time that must remain to start another page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes up to limit deliveries of events since a time pending again, oldest
-// first. after is an event id, or "" for the oldest. The relay sends the endpoint. next is the position
-// of the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND
-// if the endpoint does not exist.
+// ReplayDeliveries makes up to limit deliveries of events since a time pending again, oldest first.
+// after is an event id, or "" for the oldest. The relay sends the endpoint. next is the position of
+// the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND if
+// the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
 	ctx context.Context, acct, hook string, since collab.Millis, after string, limit int,
 ) (replayed int, next string, err error) {

@@ -1,5 +1,5 @@
-// Package hooks stores webhook endpoints, the deliveries to each, and the progress of its task, which
-// posts them.
+// Package hooks stores webhook endpoints, the deliveries to each, and the progress of its task,
+// which posts them.
 //
 // Disabling an endpoint records an event in the same transaction, so hooks depends on the outbox.
 package hooks

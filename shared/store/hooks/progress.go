@@ -14,8 +14,8 @@ func EndpointTask(acct, id string) collab.TaskRef {
 	return collab.TaskRef{Kind: collab.WebhookTask, Account: acct, ID: id}
 }
 
-// Progress is the state of an endpoint's task. It holds for one version of the endpoint: one that is
-// changed, or added again, starts afresh.
+// Progress is the state of an endpoint's task. It holds for one version of the endpoint: one that
+// is changed, or added again, starts afresh.
 type Progress struct {
 	Pause  collab.Millis        `json:"pause,omitempty"` // nothing is posted before
 	Health collab.WebhookHealth `json:"health"`

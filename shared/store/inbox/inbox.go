@@ -322,8 +322,8 @@ func (s *Store) named(
 }
 
 // entries reads the notifications of the first n pointers that match q, with the user's actions: as
-// many as fit in half of the page of the request, at least one. The other half is for their threads.
-// If known is nil, it reads the actions.
+// many as fit in half of the page of the request, at least one. The other half is for their
+// threads. If known is nil, it reads the actions.
 func (r *Reader) entries(
 	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
 ) (list []collab.InboxEntry, n int, err error) {

@@ -165,9 +165,9 @@ func (s *Store) Remembered(job Job) store.Write {
 	return store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[Job]{Value: job}, expires}))
 }
 
-// EarlierJob returns the job of an earlier attempt of a request with its task, nil if there is none.
-// It restarts the job's wait, because the job may have run too early, or would sweep this attempt's
-// deletions too soon.
+// EarlierJob returns the job of an earlier attempt of a request with its task, nil if there is
+// none. It restarts the job's wait, because the job may have run too early, or would sweep this
+// attempt's deletions too soon.
 func (s *Store) EarlierJob(ctx context.Context, req *request.Request) (*Job, *task.Task, JobProgress, error) {
 	if !req.Repeat {
 		return nil, nil, JobProgress{}, nil

@@ -1,11 +1,11 @@
-// Package task stores background work. A task is one item, which leads to runs of its kind's handler
-// until the work is done.
+// Package task stores background work. A task is one item, which leads to runs of its kind's
+// handler until the work is done.
 //
 // A request puts a task, or touches it, and sends a message with its reference. The receiver claims
 // the task, does a step, and settles it: the task is done, or due again. An index has the waiting
-// tasks by time. The relay reads it, and sends the messages that were lost. An addition during a run
-// changes the task's version, which the run finds when it settles. So messages may be lost, late,
-// doubled and out of order, and a run may end at any point.
+// tasks by time. The relay reads it, and sends the messages that were lost. An addition during a
+// run changes the task's version, which the run finds when it settles. So messages may be lost,
+// late, doubled and out of order, and a run may end at any point.
 package task
 
 import (
@@ -51,7 +51,7 @@ type Task struct {
 	collab.TaskRef `dynamodbav:"-"`
 	Due            collab.Millis `dynamodbav:"at,omitempty"`   // when a run may start; 0 if nothing is left to do
 	From           string        `dynamodbav:"from,omitempty"` // least position of its additions
-	Body           string        `dynamodbav:"body,omitempty"` // what it is about; never changes
+	Body           string        `dynamodbav:"body,omitempty"` // subject; never changes
 	State          string        `dynamodbav:"state,omitempty"`
 	Attempts       int64         `dynamodbav:"try,omitempty"` // failed or lost, since the last step
 	Failure        string        `dynamodbav:"why,omitempty"` // of the last attempt
@@ -70,7 +70,7 @@ type Task struct {
 	position string // in the index
 }
 
-// Sees reports whether a run that starts later, without another touch, finds what was added before
+// Sees reports whether a run that starts later, without another touch, finds the additions before
 // the task was read. The task must be of a kind that is claimed with a lease.
 func (t *Task) Sees(now collab.Millis) bool {
 	if t.Due == 0 || t.Failed {
@@ -146,8 +146,8 @@ func newVersion() expression.UpdateBuilder {
 	return expression.Add(expression.Name(keys.Version), expression.Value(1))
 }
 
-// Wake returns the write that makes a task due now, or adds it. If message is true, the caller sends
-// a message, otherwise the relay.
+// Wake returns the write that makes a task due now, or adds it. If message is true, the caller
+// sends a message, otherwise the relay.
 func (s *Store) Wake(t collab.TaskRef, message bool) store.Write {
 	due, next := s.Millis(), s.Millis()
 	if message {
@@ -157,7 +157,7 @@ func (s *Store) Wake(t collab.TaskRef, message bool) store.Write {
 	return store.Update(keys.Task(t), u)
 }
 
-// Addition is what a touch adds to a task.
+// Addition is an addition to a task.
 type Addition struct {
 	Body string // of a new task
 	From string // the least position stays
@@ -201,7 +201,8 @@ func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, 
 	return stored.Version == 1 && s.soon(due), nil
 }
 
-// Tasks returns tasks in the order of refs, with strong consistency; nil for one that does not exist.
+// Tasks returns tasks in the order of refs, with strong consistency; nil for one that does not
+// exist.
 func (s *Store) Tasks(ctx context.Context, refs ...collab.TaskRef) ([]*Task, error) {
 	at := collab.Map(refs, keys.Task)
 	found, err := s.GetAll(ctx, at, true)

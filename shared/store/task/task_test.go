@@ -213,7 +213,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestRetryNone: retrying what has not failed is NOT_FOUND.
+// TestRetryNone: retrying a task that has not failed is NOT_FOUND.
 func TestRetryNone(t *testing.T) {
 	s := task.New(storetest.New(t))
 	storetest.WantCode(t, "none", s.Retry(t.Context(), ref), collab.NotFound)

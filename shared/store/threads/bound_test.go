@@ -16,8 +16,9 @@ func limited(ctx context.Context, read, write float64) (context.Context, *collab
 	return collab.WithUsage(ctx, u), u
 }
 
-// TestBoundedRetry changes a comment of 340,000 bytes within a bound that one attempt exhausts. Another
-// request changes the comment meanwhile: the next attempt uses the reservation of the lost one.
+// TestBoundedRetry changes a comment of 340,000 bytes within a bound that one attempt exhausts.
+// Another request changes the comment meanwhile: the next attempt uses the reservation of the lost
+// one.
 func TestBoundedRetry(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	th := storetest.Thread("large", "ann", 1)
@@ -48,8 +49,8 @@ func TestBoundedRetry(t *testing.T) {
 	}
 }
 
-// TestBoundedCount counts threads within a bound that does not allow all reads: totals are lower bounds,
-// and no error.
+// TestBoundedCount counts threads within a bound that does not allow all reads: totals are lower
+// bounds, and no error.
 func TestBoundedCount(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	for _, id := range []string{"b", "c"} {

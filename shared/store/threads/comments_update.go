@@ -14,8 +14,8 @@ import (
 )
 
 // UpdateComments changes comments of an annotation: see store.Table.Try. With c.Event, each
-// transaction changes as many comments as fit, all or none, with one event. The annotation's lastUpdated moves to c.At, never back. If c.At is 0, it stays, and Left
-// reports the change.
+// transaction changes as many comments as fit, all or none, with one event. The annotation's
+// lastUpdated moves to c.At, never back. If c.At is 0, it stays, and Left reports the change.
 //
 // It returns errors by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT if the comment would be too
 // large, and those of c.Change. It returns NOT_FOUND, and changes nothing, if the annotation does

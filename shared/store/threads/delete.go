@@ -180,7 +180,7 @@ func (s *Store) selects(ctx context.Context, doc collab.DocumentRef, head store.
 
 // deleteHead deletes a head, marks its look-up item as deleted, and records the event. It does
 // nothing if the head has another birth mark. It returns NOT_FOUND if the selector of d does not
-// match the head as it is deleted; selected reports whether it matched the head as it was read. If
+// match the head at the deletion; selected reports whether it matched the head that was read. If
 // d.Unanswered is set, it looks for answers, and again if the head was touched since.
 func (s *Store) deleteHead(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion, selected bool,

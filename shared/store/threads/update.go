@@ -90,8 +90,8 @@ func (u *update) first(ctx context.Context, found store.Item) []store.Write {
 
 // SetLevel sets the level of users for annotations. The errors correspond to ids: NOT_FOUND if the
 // annotation does not exist, RESOURCE_EXHAUSTED if more than collab.MaxFollows users would have a
-// level. If check, which can be nil, returns an error for one of the annotations, SetLevel returns it
-// for all, and changes nothing.
+// level. If check, which can be nil, returns an error for one of the annotations, SetLevel returns
+// it for all, and changes nothing.
 func (s *Store) SetLevel(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids, users []string, level collab.Level,
 	check func(*collab.Annotation) error,
@@ -148,8 +148,8 @@ func (s *Store) RestoreLevels(
 	return before, err
 }
 
-// changeFollows changes the followers of an annotation. it is its head as it was read, nil if it was
-// not. change returns its argument if nothing changes. It may be called several times.
+// changeFollows changes the followers of an annotation. it is its head, nil if it was
+// not read. change returns its argument if nothing changes. It may be called several times.
 func (s *Store) changeFollows(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, it store.Item, change func(*collab.Follows) *collab.Follows,
 ) error {
@@ -198,7 +198,7 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 	})
 }
 
-// compute returns the writes of an attempt for the head as it was read, nil if there is none.
+// compute returns the writes of an attempt for the head that was read, nil if there is none.
 func (u *update) compute(ctx context.Context, found store.Item) ([]store.Write, error) {
 	if found == nil {
 		return nil, collab.NoAnnotation(u.doc, u.id)
