@@ -38,7 +38,8 @@ type UserWithRole struct {
 	TimeZone   string      `json:"timeZone,omitempty" doc:"The user's time zone"`
 }
 
-func answered(m collab.Member) UserWithRole {
+// Stored returns a user of a level with the fields of that level.
+func Stored(m collab.Member) UserWithRole {
 	return UserWithRole{m.User, m.Role, m.Expires, m.Locale, m.TimeZone}
 }
 
@@ -111,7 +112,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			position = m.Position
 			continue
 		}
-		text := rpc.JSON(answered(m.Member))
+		text := rpc.JSON(Stored(m.Member))
 		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
 			return page, nil

@@ -27,6 +27,15 @@ type ExportOptions struct {
 	Skipped func(text string)
 }
 
+// Paths of operations with several callers.
+const (
+	documentsGet   = "/v2/organizations/documents/get"
+	getAnnotations = "/v2/commentannotations/get"
+	getComments    = "/v2/commentannotations/comments/get"
+	getUsers       = "/v2/users/get"
+	getRecords     = "/operator/records/get"
+)
+
 // most is the maximum number of ids in a request.
 const most = 30
 
@@ -275,6 +284,9 @@ func (e *exporter) writeDocuments(list []object) error {
 	if err := e.records("documentIds", ids); err != nil {
 		return err
 	}
+	if !e.Documented {
+		return e.items(getRecords, map[string]any{"documentIds": ids, "threads": true}, e.part)
+	}
 	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
 	return pages(e, getAnnotations, request, func(page groups) error {
 		for _, write := range []func(document string, a object) error{e.thread, e.levels} {
@@ -301,6 +313,26 @@ func (e *exporter) records(filter string, value any) error {
 		request[filter] = value
 	}
 	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
+}
+
+// part writes a record of an annotation with the levels of its users, or of a comment.
+func (e *exporter) part(r object) error {
+	document := textOf(r, "documentId")
+	if a, _ := r.Get("annotation"); a != nil {
+		head := parse(a)
+		if err := e.write(Annotation, annotationOf(document, head)); err != nil {
+			return err
+		}
+		return e.levels(document, head)
+	}
+	c, _ := r.Get("comment")
+	return e.comment(document, textOf(r, "annotationId"), parse(c))
+}
+
+// comment writes a comment.
+func (e *exporter) comment(document, annotation string, c object) error {
+	c = dropped(c, "attachments", "[]", "taggedUserContacts", "[]")
+	return e.write(Comment, with(with(c, "annotationId", quoted(annotation)), "documentId", quoted(document)))
 }
 
 // levels writes the levels of users for an annotation.
@@ -330,6 +362,11 @@ func (e *exporter) thread(document string, a object) error {
 			return err
 		}
 	}
+	if suggestion, has := a.Get("suggestion"); has {
+		a = with(a, "suggestion", value(dropped(
+			parse(suggestion), "summary", "null", "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null",
+		)))
+	}
 	if err := e.write(Annotation, annotationOf(document, a)); err != nil {
 		return err
 	}
@@ -337,8 +374,12 @@ func (e *exporter) thread(document string, a object) error {
 		if err := e.groupsOf(c); err != nil {
 			return err
 		}
-		c = dropped(c, "attachments", "[]", "taggedUserContacts", "[]")
-		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
+		if text, html := textOf(c, "commentText"), textOf(c, "commentHtml"); text != "" && html == "" {
+			c = without(c, "commentHtml") // returned beside the other
+		} else if text == "" && html != "" {
+			c = without(c, "commentText")
+		}
+		return e.comment(document, id, c)
 	}
 	if isTrue(a, "commentsTruncated") {
 		return e.items(getComments, map[string]any{"documentId": document, "annotationId": id}, comment)
@@ -370,10 +411,8 @@ func (e *exporter) groupsOf(c object) error {
 
 // annotationOf converts a response to the annotation of a line.
 func annotationOf(document string, a object) object {
-	if suggestion, has := a.Get("suggestion"); has {
-		a = with(a, "suggestion", value(dropped(
-			parse(suggestion), "summary", "null", "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null",
-		)))
+	if source := textOf(a, "sourceType"); source != "agent" && source != "rest-api" {
+		a = without(a, "sourceType")
 	}
 	return with(plain(a), "documentId", quoted(document))
 }
@@ -424,27 +463,72 @@ func itemsOf(v jsontext.Value) (items []jsontext.Value) {
 
 // users writes the users at each level, and the ends of their grants.
 func (e *exporter) users() error {
-	const path = "/v2/users/get"
-	err := pages(e, path, map[string]any{}, func(page items) error { return e.granted("organization", e.org, page) })
-	if err != nil {
+	if err := e.usersOf("organization", e.org, nil); err != nil {
 		return err
 	}
 	for _, f := range e.folders {
 		folder := textOf(f, "folderId")
-		err := pages(e, path, map[string]any{"folderId": folder}, func(page items) error { return e.granted("folder", folder, page) })
-		if client.CodeOf(err) == client.CodeNotFound { // deleted during the export
-			continue
-		}
-		if err != nil {
+		err := e.usersOf("folder", folder, map[string]any{"folderId": folder})
+		if client.CodeOf(err) != client.CodeNotFound && err != nil { // deleted during the export
 			return err
 		}
 	}
-	request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
-	return pages(e, path, request, func(page groups) error {
-		for _, group := range page {
-			if err := e.granted("document", group.Key, group.Value); err != nil {
+	if e.Documented {
+		request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
+		return pages(e, getUsers, request, func(page groups) error {
+			for _, group := range page {
+				if err := e.granted("document", group.Key, group.Value); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return pages(e, documentsGet, map[string]any{}, func(page items) error {
+		for few := range slices.Chunk(page, most) {
+			err := e.usersOf("document", "", map[string]any{"documentIds": idsOf(few)})
+			if err != nil {
 				return err
 			}
+		}
+		return nil
+	})
+}
+
+// idsOf returns the ids of documents.
+func idsOf(documents items) []string {
+	ids := make([]string, len(documents))
+	for i, d := range documents {
+		ids[i] = textOf(parse(d), "id")
+	}
+	return ids
+}
+
+// usersOf writes the users of the organization, a folder, or several documents.
+func (e *exporter) usersOf(level, id string, filter map[string]any) error {
+	request := map[string]any{}
+	for name, v := range filter {
+		request[name] = v
+	}
+	if e.Documented {
+		return pages(e, getUsers, request, func(page items) error { return e.granted(level, id, page) })
+	}
+	request["users"] = true
+	return pages(e, getRecords, request, func(page items) error {
+		for len(page) > 0 {
+			of := cmp.Or(id, textOf(parse(page[0]), "documentId"))
+			n := slices.IndexFunc(page, func(v jsontext.Value) bool { return id == "" && textOf(parse(v), "documentId") != of })
+			if n < 0 {
+				n = len(page)
+			}
+			users := make(items, n)
+			for i, v := range page[:n] {
+				users[i], _ = parse(v).Get("user")
+			}
+			if err := e.granted(level, of, users); err != nil {
+				return err
+			}
+			page = page[n:]
 		}
 		return nil
 	})
@@ -540,11 +624,7 @@ func (e *exporter) people() error {
 	}
 	return pages(e, documentsGet, map[string]any{}, func(page items) error {
 		for few := range slices.Chunk(page, most) {
-			var ids []string
-			for _, d := range few {
-				ids = append(ids, textOf(parse(d), "id"))
-			}
-			request := map[string]any{"documentIds": ids}
+			request := map[string]any{"documentIds": idsOf(few)}
 			err := e.items("/v2/commentannotations/read/get", request, func(s object) error { return e.write(ReadState, s) })
 			if err != nil {
 				return err

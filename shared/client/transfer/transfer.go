@@ -101,6 +101,7 @@ type (
 		StatusUpdatedByUserID string      `json:"statusUpdatedByUserId"`
 		ResolvedByUserID      string      `json:"resolvedByUserId"`
 		ResolvedAt            time.Time   `json:"resolvedAt"`
+		SourceType            string      `json:"sourceType"`
 	}
 	commentLine struct {
 		client.NewComment

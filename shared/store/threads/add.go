@@ -40,6 +40,9 @@ func (s *Store) AddAnnotation(
 	for _, c := range comments {
 		writes = append(writes, replaceComment(c))
 	}
+	if add.Import {
+		writes = append(writes, importedWrite(doc, th.ID, req.Millis(), th.Comments))
+	}
 	refused, err := s.Outbox.Commit(ctx, req, writes, add.Event)
 	switch {
 	case err != nil:
@@ -287,6 +290,9 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 
 // commit executes writes of comments with their event. before is the head.
 func (a *adding) commit(ctx context.Context, before store.Item, writes []store.Write) (refused *store.Refusal, err error) {
+	if a.add.Import {
+		writes = append(writes, importedWrite(a.doc, a.ann, a.req.Millis(), a.comments))
+	}
 	var ev *collab.Event
 	if a.add.Event != nil {
 		head, err := readHead(before)
