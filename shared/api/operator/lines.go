@@ -352,7 +352,7 @@ func (r restorer) thread(
 		place := t.places[i]
 		existing, exists := found.Comments[*line.CommentID]
 		switch fields := line.Differs(&existing); {
-		case !exists && found.Head != nil && found.Had(*line.CommentID):
+		case !exists && found.Head != nil && found.Had(*line.CommentID) && !r.restore:
 			errs[place] = gone("the comment")
 		case !exists:
 			missing, places = append(missing, line.Comment(now)), append(places, place)
@@ -370,7 +370,7 @@ func (r restorer) thread(
 	}
 	exists := found.Head != nil
 	switch {
-	case !exists && found.Before:
+	case !exists && found.Before && !r.restore:
 		if t.head != nil {
 			errs[t.place] = gone("the annotation")
 		}

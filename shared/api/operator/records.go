@@ -296,6 +296,7 @@ func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *r
 type RecordsAddRequest struct {
 	OrganizationID string                              `json:"organizationId" rule:"required,id"`
 	Update         bool                                `json:"update" doc:"Overwrite annotations and comments that have a later lastUpdated in the request"`
+	Restore        bool                                `json:"restore" doc:"Also add what an earlier request added and somebody deleted"`
 	Organizations  []OrganizationRecord                `json:"organizations" rule:"notnull,max=1" doc:"The organization itself"`
 	Unsubscribed   []UnsubscribedRecord                `json:"unsubscribed" rule:"notnull,max=500"`
 	Folders        []organizations.NewFolder           `json:"folders" rule:"notnull,max=500" doc:"Parents first"`
@@ -434,8 +435,8 @@ Add exported records to an organization. The response has an item for each, by t
 request's fields. An existing record is unchanged; if a field differs, the item fails with
 ALREADY_EXISTS, which names the field, and records that belong to it are still added. A user gets
 the fields that are missing. For read states and removals, the later one is kept. Records that an
-earlier request added, and somebody deleted, stay deleted: FAILED_PRECONDITION. Nobody is
-notified.`)
+earlier request added, and somebody deleted, stay deleted: FAILED_PRECONDITION, unless restore is
+true. Nobody is notified.`)
 }
 
 // RecordsAdd adds missing records.
@@ -450,7 +451,7 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 	if err != nil {
 		return nil, err
 	}
-	in := restorer{s, call, org, req.Update}
+	in := restorer{s, call, org, req.Update, req.Restore}
 	add := func(list []restore) {
 		first := len(added)
 		added, errs = append(added, make([]bool, len(list))...), append(errs, make([]error, len(list))...)
@@ -481,9 +482,10 @@ type restore func(ctx context.Context) (added bool, err error)
 
 type restorer struct {
 	*Service
-	call   *rpc.Call
-	org    collab.OrganizationRef
-	update bool // overwrite older annotations and comments
+	call    *rpc.Call
+	org     collab.OrganizationRef
+	update  bool // overwrite older annotations and comments
+	restore bool // add deleted ones again
 }
 
 func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, error) {

@@ -20,6 +20,7 @@ import (
 type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by ids in the file
 	Update    bool              // overwrite annotations and comments with a later lastUpdated in the file
+	Restore   bool              // add again what an earlier import added and somebody deleted
 
 	Progress func(Progress) // called from time to time, never concurrently; may be nil
 	Refused  func(Refusal)  // called with each refused line; may be nil
@@ -62,7 +63,7 @@ func Check(r io.Reader, o ImportOptions) error {
 // the organization. It refuses a line whose thing exists with another value, names the field, and
 // leaves the thing as it is, unless o.Update is set and the line has a later lastUpdated; lines that
 // belong to it are added. A thread or comment that an import added and somebody deleted stays
-// deleted. Later read states and removals take precedence.
+// deleted, unless o.Restore is set. Later read states and removals take precedence.
 //
 // Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines.
 //
@@ -300,7 +301,7 @@ type outcome struct {
 // added or refused. It returns an error if the import must stop.
 func (i *importer) add(batch []*line) error {
 	for try := 1; len(batch) > 0; try++ {
-		request := map[string]any{"organizationId": i.org, "update": i.Update}
+		request := map[string]any{"organizationId": i.org, "update": i.Update, "restore": i.Restore}
 		var sent []*line
 		for _, a := range arrays {
 			var list []jsontext.Value

@@ -191,6 +191,30 @@ func TestUsedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestRestore checks that an import with Restore adds deleted threads and comments again.
+func TestRestore(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	file := addedTo(`{"kind":"annotation","documentId":"plan","annotationId":"a","createdAt":1700000000000,"lastUpdated":1700000000002}
+{"kind":"comment","documentId":"plan","annotationId":"a","commentId":1,"commentText":"1","from":{"userId":"ann"},"createdAt":1700000000001}
+{"kind":"annotation","documentId":"plan","annotationId":"b","createdAt":1700000000000,"lastUpdated":1700000000002}
+{"kind":"comment","documentId":"plan","annotationId":"b","commentId":1,"commentText":"1","from":{"userId":"ann"},"createdAt":1700000000001}
+`)
+	threads := func() int {
+		return strings.Count(ask(t, c, "/v2/commentannotations/get", inPlan[:len(inPlan)-2]), `"commentId":1`)
+	}
+	load(t, c, file, transfer.ImportOptions{})
+	call(t, c, "/v2/commentannotations/delete", inPlan+`"annotationIds": ["a"]`)
+	call(t, c, "/v2/commentannotations/comments/delete", inPlan+`"annotationId": "b", "commentIds": [1]`)
+	if list := refusals(t, c, file); len(list) != 3 || threads() != 0 {
+		t.Errorf("without Restore %q were refused, and %d threads have the comment", list, threads())
+	}
+	load(t, c, file, transfer.ImportOptions{Restore: true})
+	if threads() != 2 {
+		t.Errorf("%d threads have the comment", threads())
+	}
+}
+
 // TestUpdate checks that an import with Update overwrites annotations and comments that are older
 // than the file's, and leaves others.
 func TestUpdate(t *testing.T) {
