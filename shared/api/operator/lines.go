@@ -80,7 +80,12 @@ func furtherLacking(want rpc.Keyed[collab.JSON], existing collab.JSON) (lacks bo
 // folders adds missing folders, in order.
 func (r restorer) folders(ctx context.Context, list []organizations.NewFolder) (added []bool, errs []error) {
 	added, errs = make([]bool, len(list)), make([]error, len(list))
-	found, err := r.Directory.FoldersAbove(ctx, r.org, collab.Map(list, func(f organizations.NewFolder) string { return f.FolderID }))
+	ids := collab.Map(list, func(f organizations.NewFolder) string { return f.FolderID })
+	before, err := r.Directory.Imported(ctx, r.org, "folder", ids)
+	var found collab.Folders
+	if err == nil {
+		found, err = r.Directory.FoldersAbove(ctx, r.org, ids)
+	}
 	var missing []collab.Folder
 	var places []int
 	for i := range list {
@@ -89,6 +94,8 @@ func (r restorer) folders(ctx context.Context, list []organizations.NewFolder) (
 		switch {
 		case err != nil:
 			errs[i] = err
+		case !exists && before[want.ID] && !r.restore:
+			errs[i] = collab.DeletedSince("folder")
 		case !exists:
 			missing, places = append(missing, want), append(places, i)
 		case existing.Parent != want.Parent:
@@ -104,13 +111,36 @@ func (r restorer) folders(ctx context.Context, list []organizations.NewFolder) (
 			added[places[n]], errs[places[n]] = err == nil, again(err)
 		}
 	}
+	r.remember(ctx, "folder", ids, before, errs)
 	return added, errs
+}
+
+// remember records the things that the import added or found, for later imports.
+func (r restorer) remember(ctx context.Context, kind string, ids []string, before map[string]bool, errs []error) {
+	var present []string
+	for i, id := range ids {
+		if !before[id] && (errs[i] == nil || collab.CodeOf(errs[i]) == collab.AlreadyExists) {
+			present = append(present, id)
+		}
+	}
+	if err := r.Directory.SetImported(ctx, r.org, kind, present); err != nil {
+		for i, id := range ids {
+			if slices.Contains(present, id) {
+				errs[i] = err
+			}
+		}
+	}
 }
 
 // documents adds missing documents.
 func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added []bool, errs []error) {
 	added, errs = make([]bool, len(list)), make([]error, len(list))
-	found, err := r.Directory.DocumentsByID(ctx, r.org, collab.Map(list, func(d DocumentRecord) string { return d.DocumentID }))
+	all := collab.Map(list, func(d DocumentRecord) string { return d.DocumentID })
+	before, err := r.Directory.Imported(ctx, r.org, "document", all)
+	var found []collab.Document
+	if err == nil {
+		found, err = r.Directory.DocumentsByID(ctx, r.org, all)
+	}
 	existing := map[string]collab.Document{}
 	for _, d := range found {
 		existing[d.ID] = d
@@ -123,6 +153,8 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 		switch {
 		case err != nil:
 			errs[i] = err
+		case !exists && before[d.DocumentID] && !r.restore:
+			errs[i] = collab.DeletedSince("document")
 		case !exists:
 			missing[folder] = append(missing[folder], i)
 		case there.Folder != folder:
@@ -148,6 +180,7 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 			added[places[n]], errs[places[n]] = err == nil, again(err)
 		}
 	}
+	r.remember(ctx, "document", all, before, errs)
 	return added, errs
 }
 
@@ -343,9 +376,6 @@ func (r restorer) thread(
 	ctx context.Context, doc collab.DocumentRef, id string, t *threadLines, found *threads.Imported, added []bool, errs []error,
 ) {
 	now := r.call.Millis()
-	gone := func(what string) error {
-		return collab.Errorf(collab.FailedPrecondition, "%s was deleted after an earlier import; left deleted", what)
-	}
 	var missing []collab.Comment
 	var places []int
 	for i, line := range t.comments {
@@ -353,7 +383,7 @@ func (r restorer) thread(
 		existing, exists := found.Comments[*line.CommentID]
 		switch fields := line.Differs(&existing); {
 		case !exists && found.Head != nil && found.Had(*line.CommentID) && !r.restore:
-			errs[place] = gone("the comment")
+			errs[place] = collab.DeletedSince("comment")
 		case !exists:
 			missing, places = append(missing, line.Comment(now)), append(places, place)
 		case fields == nil:
@@ -372,9 +402,9 @@ func (r restorer) thread(
 	switch {
 	case !exists && found.Before && !r.restore:
 		if t.head != nil {
-			errs[t.place] = gone("the annotation")
+			errs[t.place] = collab.DeletedSince("annotation")
 		}
-		all(gone("the annotation"))
+		all(collab.DeletedSince("annotation"))
 		return
 	case !exists && t.head == nil:
 		all(collab.NoAnnotation(doc, id))

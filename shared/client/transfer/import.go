@@ -325,16 +325,17 @@ func (i *importer) add(batch []*line) error {
 			return fmt.Errorf("records/add answers %d items for %d", len(answer), len(sent))
 		}
 		batch = nil
+		failed := map[thing]bool{} // to repeat, with what belongs to them
 		for n, l := range sent {
 			switch o := answer[n]; {
 			case o.Success:
 				i.count(l, o.Unchanged)
-			case !o.Code.MayRepeat():
+			case !o.Code.MayRepeat() && !slices.ContainsFunc(l.owners(), func(t thing) bool { return failed[t] }):
 				i.refuse(l, "", o.Message)
 			case try == maxTries:
 				return client.Errorf(o.Code, "%s", o.Message)
 			default:
-				batch = append(batch, l)
+				batch, failed[l.adds()] = append(batch, l), true
 			}
 		}
 		if batch != nil && !i.pause(try) {

@@ -191,6 +191,35 @@ func TestUsedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestDeletedMeanwhile checks that folders and documents that an import added and somebody deleted
+// stay deleted with all that belongs to them, unless the import restores them.
+func TestDeletedMeanwhile(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	const file = `{"kind":"organization","organizationId":"acme"}
+{"kind":"folder","folderId":"f"}
+{"kind":"document","documentId":"plan"}
+{"kind":"annotation","documentId":"plan","annotationId":"a"}
+`
+	load(t, c, file, transfer.ImportOptions{})
+	before := export(t, c, transfer.ExportOptions{})
+	call(t, c, "/v2/organizations/folders/delete", `"organizationId": "acme", "folderId": "f"`)
+	call(t, c, "/v2/organizations/documents/delete", `"organizationId": "acme", "documentIds": ["plan"]`)
+	want := export(t, c, transfer.ExportOptions{})
+	if diff := gocmp.Diff([]string{
+		`annotation a: document "plan" does not exist in organization "acme"`,
+		"document plan: the document was deleted after an earlier import; left deleted",
+		"folder f: the folder was deleted after an earlier import; left deleted",
+	}, refusals(t, c, file)); diff != "" {
+		t.Error(diff)
+	}
+	same(t, "after the import", want, export(t, c, transfer.ExportOptions{}))
+	load(t, c, file, transfer.ImportOptions{Restore: true})
+	if got := export(t, c, transfer.ExportOptions{}); strings.Count(got, "\n") != strings.Count(before, "\n") {
+		t.Errorf("restored:\n%s", got)
+	}
+}
+
 // TestRestore checks that an import with Restore adds deleted threads and comments again.
 func TestRestore(t *testing.T) {
 	s := serve(t)
