@@ -2,6 +2,7 @@
 package cache
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -50,11 +51,11 @@ func (c *Cache[K, V]) Expire(k K) {
 	}
 }
 
-// Clear forgets all values.
-func (c *Cache[K, V]) Clear() {
+// Delete forgets the values of the keys for which match returns true.
+func (c *Cache[K, V]) Delete(match func(K) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.entries)
+	maps.DeleteFunc(c.entries, func(k K, _ entry[V]) bool { return match(k) })
 }
 
 // Put stores the value of a key until a time.

@@ -215,7 +215,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 //   - NOT_FOUND if the annotation does not exist.
 //   - PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
 //     status or the resolution, or actionUser cannot write in the document or see the annotation.
-//   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
+//   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large. A person's
+//     update must not let it grow beyond 16,384 bytes without its comments.
 //   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 //
 // A person decides about a suggestion with 'updatedData.suggestion': 'status' is 'accepted' or
@@ -596,21 +597,24 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
 // nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
 // annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
-// would have levels of more than 500 users.
+// would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all
+// if a person adds one.
 //
 // With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
 // With 'all', a user is notified of every thread and comment that the user can see, by the channels
 // with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The
 // level of an annotation takes precedence: a user who muted an annotation is not notified of it.
 // The request fails with NOT_FOUND if a document does not exist or the user cannot see it, and with
-// RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+// RESOURCE_EXHAUSTED if a document would have more than 1,000 followers, or, if a person adds one,
+// followers with ids of more than 64,000 bytes in all.
+//
+// If the annotations or documents are too large for one request of a person, the request fails with
+// FAILED_PRECONDITION, and changes nothing: send fewer ids.
 //
 // For a back end, documents and users need not exist otherwise; a person sets preferences for
-// documents that the person can see. Preferences apply to later deliveries. An item fails with
-// RESOURCE_EXHAUSTED if the annotations are too large for one request of a person: send fewer. The
-// response has an item for each user, with a documentId if the request has a single one. The
-// request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if
-// it is disabled.
+// documents that the person can see. Preferences apply to later deliveries. The response has an
+// item for each user, with a documentId if the request has a single one. The request fails with
+// NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if it is disabled.
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
 ) (Keyed[NotificationsSetConfigItem], error) {
 	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
@@ -877,9 +881,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // without duplicates and missing ones; those of groups are listed group by group. All filters
 // combine: for groups, the response has only users of the level. With searchKey, a page examines at
 // most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document
-// can be a second late. Users of a document have each field of their profile from the nearest level
-// that has it, among the document, its folders and the organization; so do users of a folder with
-// searchKey.
+// can be a second late. Users of a folder or document have each field of their profile from the
+// nearest level that has it, among the document, its folders and the organization, unless ownFields
+// is true.
 //
 // For a person, the list has the users of a document, its folders and its organization that can see
 // the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -3338,6 +3342,8 @@ type UsersGetRequest struct {
 	SearchKey string `json:"searchKey,omitzero"`
 	// Users of any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
+	// Return only the fields that are stored at the level, as a copy of the data needs them
+	OwnFields bool `json:"ownFields,omitzero"`
 	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the previous page

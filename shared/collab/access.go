@@ -202,6 +202,11 @@ type Resource struct {
 	Document DocumentRef
 }
 
+// Resource returns the document as a resource.
+func (d DocumentRef) Resource() Resource {
+	return Resource{OrganizationRef: d.OrganizationRef, Document: d}
+}
+
 type ResourceName struct{ Organization, Folder, Document string }
 
 // StandingQuery asks for standings in an organization.

@@ -126,6 +126,10 @@ const MaxFollows = 500
 
 const MaxFollowers = 1_000
 
+// followBytes is the maximum of bytes of an id with a level that a person adds, on average of MaxFollows
+// or MaxFollowers.
+const followBytes = 64
+
 // Of returns a user's level.
 func (f *Follows) Of(user string) Level {
 	switch {
@@ -166,6 +170,26 @@ func (f *Follows) Len() int {
 		return 0
 	}
 	return len(f.All) + len(f.Mentions) + len(f.None)
+}
+
+// CheckFollows returns RESOURCE_EXHAUSTED if a change adds users with a level to a thread or a document,
+// so that there are more than most, or, for a change of a person, more than 64 bytes of ids for each of
+// most.
+func CheckFollows(before, after *Follows, most int, person bool) error {
+	if after.Len() <= before.Len() {
+		return nil
+	}
+	bytes := 0
+	for _, id := range slices.Concat(after.All, after.Mentions, after.None) {
+		bytes += len(id)
+	}
+	switch {
+	case after.Len() > most:
+		return Errorf(ResourceExhausted, "at most %d users may follow or mute it", most)
+	case person && bytes > followBytes*most:
+		return Errorf(ResourceExhausted, "the users who follow or mute it may have ids of at most %d bytes in all", followBytes*most)
+	}
+	return nil
 }
 
 // Sources of annotations.
@@ -392,6 +416,7 @@ type NewComments struct {
 	Comments []Comment // an id of 0 is generated; the others are distinct
 	Moved    bool      // see NewAnnotation
 	Import   bool      // see NewAnnotation
+	First    bool      // the annotation has no creator; set for a person
 	// Event returns the event to record, nil for none. It receives the head before, and the
 	// comments with their ids.
 	Event func(head *Annotation, comments []Comment) *Event

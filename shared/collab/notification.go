@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // Preference selects a user's notifications on a channel.
@@ -128,13 +129,18 @@ type Notification struct {
 	Names map[string]string `json:"-"` // present names of users by id, for its texts
 }
 
-// Users returns the ids of the users in its texts, and its acting user.
+// maxTemplateUsers is the number of users in template data that have present names.
+const maxTemplateUsers = 20
+
+// Users returns the ids of the acting user, of the assignee, and of the first 20 users in its
+// template data, by name.
 func (n *Notification) Users() []string {
 	users := []string{n.ActionUser.UserID, Deref(n.AssignedTo).UserID}
 	for _, data := range []map[string]JSON{n.TemplateData, n.BodyData} {
-		for _, value := range data {
+		for _, name := range slices.Sorted(maps.Keys(data)) {
+			value := data[name]
 			var u User
-			if len(value) > 0 && value[0] == '{' && json.Unmarshal(value, &u) == nil {
+			if len(value) > 0 && value[0] == '{' && len(users) < maxTemplateUsers+2 && json.Unmarshal(value, &u) == nil {
 				users = append(users, u.UserID)
 			}
 		}

@@ -84,7 +84,7 @@ type MemberQuery struct {
 
 type FoundMember struct {
 	Member
-	Document string         // with AllDocuments
+	In       Resource
 	Position MemberPosition // to continue after this member
 }
 

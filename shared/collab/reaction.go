@@ -24,8 +24,10 @@ type Reaction struct {
 	Users []string `dynamodbav:"u,omitempty"`
 }
 
-// Reactions are the reactions to a comment, in the order in which their emojis were first used. One
-// without users is left by the deletion of personal data, and counts as none.
+// Unused reports whether no user reacts with the emoji, as after the deletion of personal data.
+func (r Reaction) Unused() bool { return len(r.Users) == 0 }
+
+// Reactions are the reactions to a comment, in the order in which their emojis were first used.
 type Reactions []Reaction
 
 // IsEmoji reports whether a text is one emoji.
@@ -135,8 +137,8 @@ func (r Reactions) Remove(emoji, user string) Reactions {
 		if sameEmoji(of.Emoji, emoji) {
 			users = slices.DeleteFunc(users, func(id string) bool { return id == user })
 		}
-		if len(users) > 0 {
-			left = append(left, Reaction{of.Emoji, users})
+		if r := (Reaction{of.Emoji, users}); !r.Unused() {
+			left = append(left, r)
 		}
 	}
 	return left

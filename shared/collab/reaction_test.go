@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestIsEmoji(t *testing.T) {
@@ -59,12 +57,5 @@ func TestReactions(t *testing.T) {
 	two := Comment{Reactions: Reactions{{"❤", []string{"ann", "bob"}}}}
 	if got := two.Content(); got != len("❤")+len("ann")+len("bob") {
 		t.Errorf("the reactions add %d bytes to a response", got)
-	}
-	erased := Reactions{{Emoji: emoji(0)}, {Emoji: emoji(1), Users: []string{"bob"}}}
-	if diff := cmp.Diff(Reactions{{emoji(1), []string{"bob"}}}, erased.Remove(emoji(0), "ann")); diff != "" {
-		t.Errorf("an emoji of an erased user (- want, + got):\n%s", diff)
-	}
-	if got := erased.Of("bob"); got != emoji(1) {
-		t.Errorf("Of = %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"collabdata/shared/testing/heaptest"
 	"collabdata/shared/testing/must"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestHeadlineIsBounded: headline and rendering do not grow with template times values.
@@ -83,4 +86,21 @@ func FuzzHeadline(f *testing.F) {
 			t.Errorf("%q with %q = %q gave %q, want %q", template, name, text, got, want)
 		}
 	})
+}
+
+// TestNotificationUsers checks that 20 users of template data have present names, besides those who
+// act.
+func TestNotificationUsers(t *testing.T) {
+	n := Notification{ActionUser: User{UserID: "actor"}, AssignedTo: &User{UserID: "assignee"}, TemplateData: map[string]JSON{}}
+	want := []string{"actor", "assignee"}
+	for i := range 30 {
+		id := fmt.Sprintf("u%02d", i)
+		n.TemplateData["name "+id] = JSON(`{"userId": "` + id + `"}`)
+		if i < 20 {
+			want = append(want, id)
+		}
+	}
+	if diff := cmp.Diff(want, n.Users()); diff != "" {
+		t.Error("(- want, + got):", diff)
+	}
 }

@@ -2,7 +2,7 @@ package collab
 
 import (
 	"cmp"
-	"encoding/json"
+	"reflect"
 	"strings"
 )
 
@@ -34,14 +34,13 @@ type UserDetails struct {
 
 // Over returns u with the missing fields taken from stored, an object of the same user.
 func (u User) Over(stored User) User {
-	sent, err := EncodeJSON(u)
-	if err == nil {
-		err = json.Unmarshal(sent, &stored)
+	merged, from := reflect.ValueOf(&u).Elem(), reflect.ValueOf(stored)
+	for _, f := range reflect.VisibleFields(merged.Type()) {
+		if field := merged.FieldByIndex(f.Index); field.IsZero() {
+			field.Set(from.FieldByIndex(f.Index))
+		}
 	}
-	if err != nil {
-		panic(err) // users always encode
-	}
-	return stored
+	return u
 }
 
 // DisplayName returns the user's name or id, never the email address. A name of white space alone
@@ -58,7 +57,6 @@ func (u User) DisplayName() string {
 type Profile struct {
 	User
 	Locale, TimeZone string
-	Member           *Grant // membership of the organization, nil for none
 }
 
 // Or returns p with the missing fields taken from another profile of the user.
@@ -67,28 +65,44 @@ func (p Profile) Or(other Profile) Profile {
 		return other
 	}
 	p.User = p.User.Over(other.User)
-	p.Locale, p.TimeZone, p.Member = cmp.Or(p.Locale, other.Locale), cmp.Or(p.TimeZone, other.TimeZone), cmp.Or(p.Member, other.Member)
+	p.Locale, p.TimeZone = cmp.Or(p.Locale, other.Locale), cmp.Or(p.TimeZone, other.TimeZone)
 	return p
 }
 
-// Profiles are profiles by user id. They have no users who are not stored.
-type Profiles map[string]Profile
-
-// Add adds a user of the next level, after those of nearer levels. Blank names and empty addresses
-// count as absent.
-func (p Profiles) Add(m Member, organization bool) {
+// ProfileOf returns the profile of a user at one level. Blank names and empty addresses count as
+// absent.
+func ProfileOf(m Member) Profile {
 	if strings.TrimSpace(Deref(m.Name)) == "" {
 		m.Name = nil
 	}
 	if Deref(m.Email) == "" {
 		m.Email = nil
 	}
-	further := Profile{User: m.User, Locale: m.Locale, TimeZone: m.TimeZone}
-	if organization {
-		further.Member = &m.Grant
-	}
-	p[m.UserID] = p[m.UserID].Or(further)
+	return Profile{User: m.User, Locale: m.Locale, TimeZone: m.TimeZone}
 }
+
+// Shown returns the fields that may be a minute old: name, picture, locale and time zone.
+func (p Profile) Shown() Profile {
+	p.User = User{UserID: p.UserID, Name: p.Name, UserDetails: UserDetails{PhotoURL: p.PhotoURL}}
+	return p
+}
+
+// UserAt is a user at a resource.
+type UserAt struct {
+	In   Resource
+	User string
+}
+
+// HasProfile reports whether the user can be stored. ErasedUser stands for many.
+func (u UserAt) HasProfile() bool { return u.User != "" && u.User != ErasedUser }
+
+// UsersAt returns users at a resource.
+func UsersAt(in Resource, users []string) []UserAt {
+	return Map(users, func(u string) UserAt { return UserAt{in, u} })
+}
+
+// Profiles are profiles by user id. They have no users who are not stored.
+type Profiles map[string]Profile
 
 // Names returns the names by user id.
 func (p Profiles) Names() map[string]string {

@@ -32,7 +32,7 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 			if !m.Holds(r.millis()) {
 				continue
 			}
-			if people = append(people, person{User: m.User}); len(people) > r.PageSize {
+			if people = append(people, person{User: collab.User{UserID: m.UserID}}); len(people) > r.PageSize {
 				break
 			}
 		}
@@ -59,7 +59,7 @@ func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
 	}
 	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, []string{user})
 	if m, ok := members[user]; ok && m.Holds(r.millis()) {
-		return []person{{User: m.User}}, err
+		return []person{{User: collab.User{UserID: m.UserID}}}, err
 	}
 	return nil, err
 }

@@ -22,8 +22,8 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 6, 2, 10},
 		{"one webhook", 0, 1, true, 13, 7, 23},
-		{"one person, mail at once", 1, 0, true, 28, 12, 42},
-		{"one person, mail grouped", 1, 0, false, 30, 12, 45},
+		{"one person, mail at once", 1, 0, true, 31, 12, 43},
+		{"one person, mail grouped", 1, 0, false, 33, 12, 46},
 		{"one webhook and ten people, mail at once", 10, 1, true, 290, 100, 290},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -263,13 +263,13 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 			d.mail = cmp.Or(d.mail, why)
 		}
 	}
-	resource := collab.Resource{OrganizationRef: r.document.OrganizationRef, Document: r.document}
-	profiles, err := r.Directory.PresentProfiles(ctx, resource, idsWhere(list, func(d *decision) bool {
+	in := r.document.Resource()
+	profiles, err := r.Directory.PresentProfiles(ctx, collab.UsersAt(in, idsWhere(list, func(d *decision) bool {
 		return d.mail == "" && !addressed(d)
-	}))
+	})))
 	return func() {
 		for _, d := range list {
-			p, is := profiles[d.UserID]
+			p, is := profiles[in][d.UserID]
 			switch {
 			case addressed(d):
 				d.external = true

@@ -51,7 +51,7 @@ func (a *account) see(user string, threads ...string) {
 // level sets a user's level for a thread.
 func (a *account) level(user, thread string, level collab.Level) {
 	a.Helper()
-	a.must(errors.Join(a.db.Threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level)...))
+	a.must(errors.Join(a.db.Threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level, nil)...))
 }
 
 // frequency sets a user's schedule of emails.
@@ -662,11 +662,11 @@ func TestMailBudget(t *testing.T) {
 			t.Fatalf("%s: %d mails", test.name, len(mails))
 		}
 		told, last := mails[0].Threads, fmt.Sprint("thread", test.threads-1)
-		if reads[test.name] > 130 || len(told) < test.told || len(told) > 1 && len(told)+mails[0].More != test.events || told[0].AnnotationID != last {
+		if reads[test.name] > 135 || len(told) < test.told || len(told) > 1 && len(told)+mails[0].More != test.events || told[0].AnnotationID != last {
 			t.Errorf("%s: %.1f read units for %d threads, %d more, the first %s", test.name, reads[test.name], len(told), mails[0].More, told[0].AnnotationID)
 		}
 	}
-	if more := (reads["grouped"] - reads["one"]) / 10; more > 2 {
+	if more := (reads["grouped"] - reads["one"]) / 10; more > 2.2 {
 		t.Errorf("%.1f read units for each event more", more)
 	}
 }

@@ -68,8 +68,8 @@ func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.
 	for _, c := range on.Earlier {
 		users = append(users, c.Users()...)
 	}
-	profiles, err := r.Directory.Profiles(ctx, doc, slices.DeleteFunc(users, func(id string) bool { return id == "" }))
-	names := profiles.Names()
+	profiles, err := r.Directory.Profiles(ctx, collab.UsersAt(doc.Resource(), users))
+	names := profiles[doc.Resource()].Names()
 	maps.Copy(names, known)
 	return names, err
 }

@@ -299,7 +299,7 @@ func (r *noticeRun) choose(ctx context.Context) (*told, error) {
 		var shown *inboxview.Shown
 		err = both(func() (err error) {
 			shown, err = view.Show(ctx, inboxview.Reader{
-				Settings: r.account.Settings, Org: r.org, User: r.For.User, Now: r.millis(), Strong: true,
+				Settings: r.account.Settings, Org: r.org, User: r.For.User, Strong: true,
 			}, entries)
 			return r.answered(err)
 		}, func() error { return r.look(ctx, t, entries) })

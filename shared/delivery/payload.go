@@ -68,7 +68,7 @@ func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNot
 		return nil, err
 	}
 	view := &inboxview.View{Directory: d.Directory, Threads: d.Threads, Access: d.access}
-	shown, err := view.Show(ctx, inboxview.Reader{Settings: account.Settings, Org: org, User: ev.Due.UserID, Now: d.millis()}, entries)
+	shown, err := view.Show(ctx, inboxview.Reader{Settings: account.Settings, Org: org, User: ev.Due.UserID, BackEnd: true}, entries)
 	if err = d.answered(err); err != nil {
 		return nil, err
 	}
@@ -151,11 +151,12 @@ func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Sub
 		return err
 	}
 	if s.Notification = nil; list[0] != nil && (len(n.CommentIDs) == 0 || len(list[0].Comments) > 0) {
-		profiles, err := d.Directory.Profiles(ctx, ev.Document(), slices.DeleteFunc(append(n.Users(), list[0].Users()...), func(id string) bool { return id == "" }))
+		in := ev.Document().Resource()
+		profiles, err := d.Directory.Profiles(ctx, collab.UsersAt(in, append(n.Users(), list[0].Users()...)))
 		if err != nil {
 			return err
 		}
-		n.Names = profiles.Names()
+		n.Names = profiles[in].Names()
 		content.Derive(n, list[0], content.Reader{})
 		s.Notification = n
 	}

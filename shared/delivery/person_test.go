@@ -60,3 +60,42 @@ func TestPerson(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryonesAddress checks that an email about a notification to everyone goes to the nearest
+// address that a member has when it leaves.
+func TestEveryonesAddress(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		changes []string // addresses at the document, before the event and while the email waits; "" for none
+		want    string
+	}{
+		{"organization", nil, "bob"},
+		{"document", []string{"near"}, "near"},
+		{"changed while it waits", []string{"near", "new"}, "new"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+			store := func(in collab.Resource, address string) {
+				a.must(a.db.Directory.ChangeMembers(a.Context(), a.request(), in, []string{"bob"}, true, func(_ int, m *collab.Member) {
+					m.Email = new(a.address(address))
+				})[0])
+			}
+			store(collab.Resource{OrganizationRef: a.doc.OrganizationRef}, "bob")
+			a.prefer("bob", collab.Preferences{Inbox: collab.PreferAll, Email: collab.PreferAll})
+			p := w.start()
+			if len(test.changes) > 0 {
+				store(a.doc.Resource(), test.changes[0])
+			}
+			w.send(a.notification(func(ev *draft) { ev.NotifyAll = true }))
+			w.drain(p)
+			if len(test.changes) > 1 {
+				store(a.doc.Resource(), test.changes[1])
+			}
+			w.settle(p)
+			sent := w.sentEmails()
+			if n := len(sent[a.address(test.want)]); n != 1 || len(sent) != 1 {
+				t.Errorf("%d emails to %s, and to %d addresses in all", n, test.want, len(sent))
+			}
+		})
+	}
+}

@@ -185,7 +185,7 @@ func TestManyFollowers(t *testing.T) {
 	}
 	ofThread := users("thread", collab.MaxFollows)
 	for part := range slices.Chunk(ofThread, 100) {
-		a.must(errors.Join(a.db.Threads.SetLevel(t.Context(), a.request(), a.doc, []string{"thread"}, part, collab.LevelAll)...))
+		a.must(errors.Join(a.db.Threads.SetLevel(t.Context(), a.request(), a.doc, []string{"thread"}, part, collab.LevelAll, nil)...))
 	}
 	want = append(append([]string{"author"}, want...), ofThread...)
 	p := a.start(func(o *delivery.Options) { o.PageSize = len(want) + 1 })

@@ -7,13 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
-	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/words"
@@ -32,10 +30,10 @@ type View struct {
 type Reader struct {
 	Settings collab.Settings // of the account
 	Org      collab.OrganizationRef
-	User     string        // "" for the back end, which sees everything
-	Locale   string        // language of headlines; "" means the user's
-	Now      collab.Millis // decides which grants are valid
-	Strong   bool          // read threads with strong consistency, for emails
+	User     string // "" for the back end, which sees everything
+	Locale   string // language of headlines; "" means the user's
+	Strong   bool   // read threads and the user with strong consistency, for emails
+	BackEnd  bool   // acting users have their addresses
 
 	// Covered reports which documents a personal token covers, all for a back end that reads as the
 	// user. It is nil for other reads of a back end and for emails. A person also needs access to the
@@ -56,6 +54,7 @@ type Entry struct {
 type Shown struct {
 	Entries []Entry
 	Hidden  map[string]string // why others are hidden, by position
+	Left    int               // entries at the end that do not fit on the page of the request
 	// Reader is the reader: each field from the document of the newest entry that has it.
 	Reader collab.Profile
 }
@@ -68,7 +67,8 @@ const (
 )
 
 // Show returns the notifications that the reader may see, in order, with current texts. It omits
-// deleted threads and comments. If it returns *access.NoAnswer, the result omits documents without
+// deleted threads and comments. Only for a request, it may return the first ones: see Shown.Left. If it
+// returns *access.NoAnswer, the result omits documents without
 // an answer.
 func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
 	shown := &Shown{Hidden: map[string]string{}}
@@ -98,7 +98,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	})
 	if r.User != "" {
 		g.Go(func() (err error) {
-			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, false)
+			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, true)
 			if _, partly := errors.AsType[*access.NoAnswer](err); partly {
 				unanswered, err = err, nil
 			}
@@ -120,6 +120,16 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	if len(list) < len(parts) {
+		n := 0
+		i := slices.IndexFunc(entries, func(e collab.InboxEntry) bool {
+			if e.AnnotationID != "" {
+				n++
+			}
+			return n > len(list)
+		})
+		entries, shown.Left = entries[:i], len(entries)-i
+	}
 	made := present(entries, list)
 	var err error
 	if shown.Reader, err = v.introduce(ctx, r, made); err != nil {
@@ -133,7 +143,6 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		i := slices.Index(documents, e.Document(r.Org))
 		if i >= 0 {
 			viewer = viewers[i][0]
-			viewer.Member = shown.Reader.Member.Holds(r.Now)
 		}
 		switch t := of.Thread; {
 		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
@@ -180,43 +189,42 @@ func present(entries []collab.InboxEntry, threads []*collab.Thread) []Entry {
 
 // introduce fills in the present names of the users in the entries, and returns the reader.
 func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader collab.Profile, err error) {
-	users := map[collab.DocumentRef][]string{}
-	var documents []collab.DocumentRef
+	var readers, actors, named []collab.UserAt
 	for i := range entries {
 		e := &entries[i]
-		doc := e.Document(r.Org)
-		if users[doc] == nil {
-			documents = append(documents, doc)
-		}
-		users[doc] = append(append(users[doc], r.User), e.Notification.Users()...)
+		in := e.Document(r.Org).Resource()
+		readers = append(readers, collab.UserAt{In: in, User: r.User})
+		named = append(named, collab.UsersAt(in, e.Notification.Users())...)
 		if e.Thread != nil {
-			users[doc] = append(users[doc], e.Thread.Users()...)
+			actors = append(actors, collab.UserAt{In: in, User: e.ActionUser.UserID}) // others are as they were sent
+			named = append(named, collab.UsersAt(in, e.Thread.Users())...)
 		}
 	}
-	profiles := make([]collab.Profiles, len(documents))
-	err = store.Each(ctx, len(documents), func(ctx context.Context, i int) (err error) {
-		ids := slices.DeleteFunc(distinct(users[documents[i]]), func(id string) bool { return id == "" || r.Strong && id == r.User })
-		if profiles[i], err = v.Directory.Profiles(ctx, documents[i], ids); err != nil || !r.Strong {
-			return err
-		}
-		fresh, err := v.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: r.Org, Document: documents[i]}, []string{r.User})
-		maps.Copy(profiles[i], fresh)
-		return err
-	})
+	profiles, err := v.Directory.Profiles(ctx, slices.Concat(readers, actors, named))
 	if err != nil {
 		return reader, err
 	}
-	byDocument := map[collab.DocumentRef]collab.Profiles{}
-	for i, doc := range documents {
-		byDocument[doc] = profiles[i]
-		if p, stored := profiles[i][r.User]; stored && r.User != "" {
-			reader = reader.Or(p)
+	var addressed []collab.UserAt
+	if r.Strong {
+		addressed = readers
+	}
+	if r.BackEnd {
+		addressed = slices.Concat(addressed, actors)
+	}
+	present, err := v.Directory.PresentProfiles(ctx, addressed)
+	if err != nil {
+		return reader, err
+	}
+	for _, u := range addressed {
+		if delete(profiles[u.In], u.User); present[u.In][u.User].UserID != "" {
+			profiles[u.In][u.User] = present[u.In][u.User]
 		}
 	}
 	for i := range entries {
 		e := &entries[i]
-		e.users = byDocument[e.Document(r.Org)]
+		e.users = profiles[readers[i].In]
 		e.Names = e.users.Names()
+		reader = reader.Or(e.users[r.User])
 	}
 	return reader, nil
 }

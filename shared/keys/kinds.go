@@ -150,6 +150,9 @@ func KindOf(k Key) (*Kind, Parts) {
 	return nil, Parts{}
 }
 
+// Large reports whether an item can have more than a few KB: a thread, a comment or a notification.
+func Large(k Key) bool { return strings.HasPrefix(k.SK, Annotations) || k.SK == ANotification.SK }
+
 // Parts are the parts of a key by their names in patterns. Missing incarnations and numbers are 0.
 type Parts struct {
 	Acct   string `json:"acct,omitempty"`

@@ -22,8 +22,8 @@ type Store interface {
 	// Paid returns the paid-until times of the payer.
 	Paid(ctx context.Context, p Payer) (Paid, error)
 
-	// Charge moves the payer's paid-until times forward, and returns them. known are the times last
-	// seen. A charge whose answer was lost may count twice.
+	// Charge moves the payer's paid-until times forward, or back for negative costs, and returns them.
+	// known are the times last seen. A charge whose answer was lost may count twice.
 	Charge(ctx context.Context, p Payer, known Paid, costs Costs) (Paid, error)
 }
 
@@ -120,30 +120,35 @@ func (a *Account) UsedBy(user string) *Account {
 }
 
 // Reserve counts write units of a user's request before they are used, so that requests in flight
-// count. It returns RESOURCE_EXHAUSTED, and counts nothing, if the user must wait. It charges the
-// user if much is in flight, so that other processes know. Spend corrects the amount.
-func (a *Account) Reserve(ctx context.Context, units float64) error {
+// count. It charges the user if much is in flight, so that other processes know. It returns
+// RESOURCE_EXHAUSTED, and counts nothing, if the user must wait, unless force is set. Spend corrects
+// the amount.
+func (a *Account) Reserve(ctx context.Context, units float64, force bool) error {
 	if a == nil || a.person == nil {
 		return nil
 	}
 	p, l := a.person, a.ledger
+	if !force {
+		if err := p.Admit(Writes); err != nil {
+			return err
+		}
+	}
 	add := func(units float64) {
 		l.mu.Lock()
-		defer l.mu.Unlock()
 		*a.reserved += units
-		l.use(p.payer).uncharged[Writes] += p.limits[Writes].Cost(units)
 		l.use(a.payer).uncharged[Writes] += a.limits[Writes].Cost(units)
-	}
-	if err := p.Admit(Writes); err != nil {
-		return err
+		l.mu.Unlock()
+		p.spend(ctx, Amounts{Writes: units})
 	}
 	add(units)
-	p.spend(ctx, Amounts{})
-	if err := p.admit(p.limits[Writes].Cost(units), Writes); err != nil {
-		add(-units)
-		return err
+	if force {
+		return nil
 	}
-	return nil
+	err := p.admit(p.limits[Writes].Cost(units), Writes)
+	if err != nil {
+		add(-units)
+	}
+	return err
 }
 
 // Admit returns RESOURCE_EXHAUSTED if the user or the account must wait before using more of one of
@@ -248,7 +253,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 		return
 	}
 	known.heard = now
-	known.paid = known.paid.later(paid)
+	known.paid = paid // lower after a credit
 	for k := range costs {
 		known.uncharged[k] -= costs[k]
 	}
@@ -257,6 +262,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 func (u *use) due(limits Limits, now time.Time, early bool) bool {
 	for k, cost := range u.uncharged {
 		per := limits[k].Per
+		cost = max(cost, -cost) // also of a credit
 		if cost > 0 && (cost >= per/chargeEarly || !early && cost >= per/chargeShare && now.Sub(u.charged) >= chargePeriod) {
 			return true
 		}

@@ -34,7 +34,7 @@ func (t *till) Charge(_ context.Context, by Payer, _ Paid, costs Costs) (Paid, e
 	}
 	p := t.paid[by]
 	for k, cost := range costs {
-		if cost > 0 {
+		if cost != 0 {
 			p[k] = max(p[k], t.now().UnixMilli()) + cost.Milliseconds()
 		}
 	}
@@ -148,6 +148,43 @@ func TestPerson(t *testing.T) {
 	now = now.Add(3 * time.Second)
 	if got := wait(0, "ann"); got != 0 {
 		t.Errorf("when she has waited: %v", got)
+	}
+}
+
+// TestReserve reserves write units of six requests of a user at once, with a share of 100 units in ten
+// seconds. A refused one counts nothing, also for other processes.
+func TestReserve(t *testing.T) {
+	now := noon
+	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
+	l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
+	settings := collab.Settings{WriteUnitsPerSecond: 100}
+	ann := Payer{"acct", "ann"}
+	request := func() *Account { return l.Account(t.Context(), "acct", settings).UsedBy("ann") }
+	admitted := []*Account{}
+	for range 6 {
+		if a := request(); a.Reserve(t.Context(), 40, false) == nil {
+			admitted = append(admitted, a)
+		}
+	}
+	paid := func() time.Duration {
+		return time.UnixMilli(store.paid[ann][Writes]).Sub(now)
+	}
+	if len(admitted) != 3 || paid() != 12*time.Second {
+		t.Errorf("%d are admitted, and paid until %v; want 3 and 12s", len(admitted), paid())
+	}
+	a := request()
+	if err := a.Reserve(t.Context(), 40, true); err != nil || paid() != 16*time.Second {
+		t.Errorf("what cannot be refused: %v, paid until %v", err, paid())
+	}
+	a.Spend(t.Context(), Amounts{})
+	for _, a := range admitted {
+		a.Spend(t.Context(), Amounts{Writes: 1})
+	}
+	if left := l.use(ann).uncharged[Writes]; paid()+left != 300*time.Millisecond {
+		t.Errorf("after 3 units, paid until %v, and %v are uncharged", paid(), left)
+	}
+	if err := request().Reserve(t.Context(), 40, false); err != nil || paid() != 4300*time.Millisecond {
+		t.Errorf("afterwards: %v, paid until %v", err, paid())
 	}
 }
 

@@ -25,51 +25,44 @@ const Concurrency = 32
 
 // Get reads an item with strong consistency. It returns nil if the item does not exist.
 func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
-	if err := beforeRead(ctx, true, k); err != nil {
+	end, err := collab.UsageOf(ctx).BeginRead(mostRead(ctx, k, true))
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &t.name, Key: NewItem(k), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: consumed,
 	})
 	if err != nil {
 		return nil, Fail(ctx, err)
 	}
-	saw(ctx, out.Item)
+	saw(ctx, k, out.Item)
 	return out.Item, nil
 }
 
-// saw tells a person's bound the sizes of items.
-func saw(ctx context.Context, items ...Item) {
-	u := collab.UsageOf(ctx)
-	if !u.Bounded() {
-		return
-	}
-	for _, it := range items {
-		if it != nil {
-			k := it.Key()
-			u.Saw(k.PK+"\x00"+k.SK, it.Size())
-		}
+// saw tells a person's bound the size of an item, which may be nil.
+func saw(ctx context.Context, k keys.Key, it Item) {
+	if u := collab.UsageOf(ctx); u.Limited() {
+		u.Saw(k.String(), it.Size())
 	}
 }
 
-func sizeOf(ctx context.Context, k keys.Key) int {
-	return collab.UsageOf(ctx).Size(k.PK + "\x00" + k.SK)
+// mostRead returns the most units of reading an item by its key: those of its size, if it was read
+// before.
+func mostRead(ctx context.Context, k keys.Key, strong bool) float64 {
+	bytes, known := collab.UsageOf(ctx).Size(k.String())
+	if !known && keys.Large(k) {
+		bytes = collab.MaxItemBytes
+	}
+	return readUnits(bytes, strong)
 }
 
-// beforeRead asks a person's bound before items are read, as far as their sizes are known.
-func beforeRead(ctx context.Context, strong bool, itemKeys ...keys.Key) error {
-	u := collab.UsageOf(ctx)
-	if !u.Bounded() {
-		return nil
+func readUnits(bytes int, strong bool) float64 {
+	units := math.Ceil(float64(max(bytes, 1)) / 4096)
+	if strong {
+		return units
 	}
-	units := 0.0
-	for _, k := range itemKeys {
-		units += math.Ceil(float64(max(sizeOf(ctx, k), 1)) / 4096)
-	}
-	if !strong {
-		units /= 2
-	}
-	return u.BeforeRead(units)
+	return units / 2
 }
 
 // Read reads an item like Get, into a struct with dynamodbav tags. The struct is zero if the item
@@ -83,44 +76,48 @@ func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, e
 }
 
 // GetAll reads items by key. The map lacks items that do not exist. It retries keys that DynamoDB
-// leaves unprocessed, until the deadline is near. In a person's request, it reads many threads and
-// comments in steps, because the size of each is unknown.
+// leaves unprocessed, until the deadline is near.
 func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
-	const step = 10
-	if !collab.UsageOf(ctx).Bounded() || len(itemKeys) <= step {
-		return t.getAll(ctx, itemKeys, strong)
-	}
-	found, others := map[keys.Key]Item{}, make([]keys.Key, 0, len(itemKeys))
-	var threads []keys.Key
-	for _, k := range itemKeys {
-		if strings.HasPrefix(k.SK, keys.Annotations) {
-			threads = append(threads, k)
-		} else {
-			others = append(others, k)
-		}
-	}
-	parts := [][]keys.Key{others}
-	if len(threads) <= step {
-		parts[0] = itemKeys
-	} else {
-		parts = append(parts, slices.Collect(slices.Chunk(threads, step))...)
-	}
-	for _, part := range parts {
-		some, err := t.getAll(ctx, part, strong)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(found, some)
-	}
-	return found, nil
+	found, _, err := t.GetSome(ctx, itemKeys, strong, math.Inf(1))
+	return found, err
 }
 
-func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
+// GetSome is GetAll for the first n keys: as many as about units read units allow, at least one. It
+// reads in parts: the first one is cheap enough whatever the sizes of its items are, and tells what to
+// expect of the others. No part may exceed a person's bound.
+func (t *Table) GetSome(ctx context.Context, itemKeys []keys.Key, strong bool, units float64) (found map[keys.Key]Item, n int, err error) {
+	found = make(map[keys.Key]Item, len(itemKeys))
+	spent, each := 0.0, math.Inf(1)
+	for n < len(itemKeys) && (n == 0 || spent < units) {
+		end, most, expected, left := n, 0.0, 0.0, collab.UsageOf(ctx).ReadLeft()
+		for end < len(itemKeys) {
+			next := mostRead(ctx, itemKeys[end], strong)
+			expected += min(next, each)
+			if end > n && (most+next > left || spent+expected > units) {
+				break
+			}
+			most, end = most+next, end+1
+		}
+		switch err := t.getAll(ctx, itemKeys[n:end], strong, most, found); {
+		case err == collab.ErrRead && end > n+1: // others have read meanwhile
+			continue
+		case err != nil:
+			return nil, 0, err
+		}
+		for ; n < end; n++ {
+			spent += readUnits(found[itemKeys[n]].Size(), strong)
+		}
+		each = 2 * spent / float64(n)
+	}
+	return found, n, nil
+}
+
+// getAll adds the items with keys to found. units are the most that they cost.
+func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool, units float64, found map[keys.Key]Item) error {
 	var (
-		mu    sync.Mutex
-		found = make(map[keys.Key]Item, len(itemKeys))
-		seen  = make(map[keys.Key]bool, len(itemKeys))
-		todo  []map[string]types.AttributeValue
+		mu   sync.Mutex
+		seen = make(map[keys.Key]bool, len(itemKeys))
+		todo []map[string]types.AttributeValue
 	)
 	for _, k := range itemKeys {
 		if !seen[k] {
@@ -128,12 +125,14 @@ func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 			todo = append(todo, NewItem(k))
 		}
 	}
-	if err := beforeRead(ctx, strong, itemKeys...); err != nil {
-		return nil, err
+	end, err := collab.UsageOf(ctx).BeginRead(units)
+	if err != nil {
+		return err
 	}
+	defer end()
 	const most = 100 // keys in one BatchGetItem
 	parts := slices.Collect(slices.Chunk(todo, most))
-	err := Each(ctx, len(parts), func(ctx context.Context, i int) error {
+	err = Each(ctx, len(parts), func(ctx context.Context, i int) error {
 		ask := parts[i]
 		for n := 0; len(ask) > 0; n++ {
 			if n > 0 && !t.Backoff(ctx, n-1) {
@@ -149,26 +148,37 @@ func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 			mu.Lock()
 			for _, it := range out.Responses[t.name] {
 				found[Item(it).Key()] = it
-				saw(ctx, it)
 			}
 			mu.Unlock()
 			ask = out.UnprocessedKeys[t.name].Keys
 		}
 		return nil
 	})
-	return found, err
+	if err == nil {
+		for _, k := range itemKeys {
+			saw(ctx, k, found[k])
+		}
+	}
+	return err
 }
 
 // GetSettled reads items with eventual consistency, then reads missing ones again with strong
 // consistency. It finds every item, but may miss changes of the last second.
 func (t *Table) GetSettled(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]Item, error) {
-	found, err := t.GetAll(ctx, itemKeys, false)
-	if err != nil {
-		return nil, err
-	}
-	late, err := t.GetAll(ctx, slices.DeleteFunc(slices.Clone(itemKeys), func(k keys.Key) bool { return found[k] != nil }), true)
-	maps.Copy(found, late)
+	found, _, err := t.GetSomeSettled(ctx, itemKeys, math.Inf(1))
 	return found, err
+}
+
+// GetSomeSettled is GetSettled for the first n keys: see GetSome.
+func (t *Table) GetSomeSettled(ctx context.Context, itemKeys []keys.Key, units float64) (found map[keys.Key]Item, n int, err error) {
+	found, n, err = t.GetSome(ctx, itemKeys, false, units)
+	if err != nil {
+		return nil, 0, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(itemKeys[:n]), func(k keys.Key) bool { return found[k] != nil })
+	late, err := t.GetAll(ctx, missing, true)
+	maps.Copy(found, late)
+	return found, n, err
 }
 
 // All calls f with 0 to n-1, at most Concurrency at a time.
@@ -239,6 +249,19 @@ type Scan struct {
 	Project []string
 }
 
+// most returns the most units of one Query.
+func (q *Scan) most() float64 {
+	const mostBytes, small = 1 << 20, 4096
+	each := small
+	if q.Index == "" && keys.Large(keys.Key{PK: q.PK, SK: q.Keys.From}) {
+		each = collab.MaxItemBytes
+	}
+	if q.Limit == 0 || q.Limit > mostBytes/each {
+		return readUnits(mostBytes, q.Strong)
+	}
+	return readUnits(q.Limit*each, q.Strong)
+}
+
 // QueryPage runs one Query. more reports whether the range continues. It returns INVALID_ARGUMENT
 // if a key is too long for DynamoDB, which only a forged page token can cause.
 func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
@@ -278,9 +301,11 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 		}
 		in.ProjectionExpression = &list
 	}
-	if err := beforeRead(ctx, q.Strong); err != nil {
+	end, err := collab.UsageOf(ctx).BeginRead(q.most())
+	if err != nil {
 		return nil, false, err
 	}
+	defer end()
 	out, err := t.db.Query(ctx, in)
 	if err != nil {
 		return nil, false, Fail(ctx, err)
@@ -290,7 +315,9 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 		items[i] = it
 	}
 	if q.Index == "" && q.Project == nil {
-		saw(ctx, items...)
+		for _, it := range items {
+			saw(ctx, it.Key(), it)
+		}
 	}
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }

@@ -183,14 +183,13 @@ func (r *Refusal) By(mark string) bool {
 // returns a Refusal, and writes nothing, if a condition fails. After an error the items may or may
 // not be written.
 func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
-	if len(writes) > 1 {
-		if err := beforeWrite(ctx, writes...); err != nil {
-			return nil, err
-		}
-	}
 	if len(writes) == 1 {
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
 		return refused, err
+	}
+	reserved, err := beginWrite(ctx, writes)
+	if err != nil {
+		return nil, err
 	}
 	for _, w := range writes {
 		t.complete(w)
@@ -203,60 +202,65 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 		return nil, Fail(ctx, err)
 	}
 	refused = &Refusal{Of: make([]Refused, len(writes))}
-	defer func() { countRefused(ctx, writes, refused) }()
 	for i, r := range cancellation(err) {
 		refused.Of[i] = Refused{aws.ToString(r.Code) == "ConditionalCheckFailed", r.Item}
-		saw(ctx, r.Item)
 	}
+	countRefused(ctx, writes, refused, reserved)
 	return refused, nil
 }
 
-// beforeWrite reserves the units of writes from a person's bound: of an item the size that was
-// read, or that is written.
-func beforeWrite(ctx context.Context, writes ...Write) error {
-	u := collab.UsageOf(ctx)
-	if !u.Bounded() {
+// Reserve reserves the units of calls of Write, all or none, before the first of them. It returns
+// the errors of collab.Usage.Reserve.
+func (t *Table) Reserve(ctx context.Context, calls ...[]Write) error {
+	usage, units, largest := collab.UsageOf(ctx), 0.0, 0.0
+	if !usage.Limited() {
 		return nil
 	}
-	units, large := 0.0, 0
+	for _, writes := range calls {
+		all, one := writeUnits(ctx, writes)
+		units, largest = units+all, max(largest, one)
+	}
+	return usage.Reserve(units, largest)
+}
+
+// Rewriting returns a write for Reserve in place of one that changes a small part of an item.
+func Rewriting(k keys.Key) Write { return Write{Update: &types.Update{Key: NewItem(k)}} }
+
+// beginWrite admits a call of Write: see collab.Usage.BeginWrite. It returns its units.
+func beginWrite(ctx context.Context, writes []Write) (units float64, err error) {
+	usage := collab.UsageOf(ctx)
+	if !usage.Limited() {
+		return 0, nil
+	}
+	units, largest := writeUnits(ctx, writes)
+	return units, usage.BeginWrite(units, largest)
+}
+
+// writeUnits returns the units of a call of Write, and those of its largest item, by the size of
+// each item as it was read or is written. It leaves out indexes.
+func writeUnits(ctx context.Context, writes []Write) (units, largest float64) {
+	times := 1.0
+	if len(writes) > 1 {
+		times = 2
+	}
 	for _, w := range writes {
-		key := map[string]types.AttributeValue(nil)
-		switch {
-		case w.Put != nil:
-			key = w.Put.Item
-		case w.Update != nil:
-			key = w.Update.Key
-		case w.Delete != nil:
-			key = w.Delete.Key
-		case w.ConditionCheck != nil:
-			key = w.ConditionCheck.Key
+		k := keyOf(w)
+		if w.ConditionCheck != nil {
+			k = Item(w.ConditionCheck.Key).Key()
 		}
-		size := sizeOf(ctx, Item(key).Key())
+		size, _ := collab.UsageOf(ctx).Size(k.String())
 		if w.Put != nil {
 			size = max(size, SizeOf(w))
 		} else {
 			size += SizeOf(w)
 		}
-		if size > 4<<10 {
-			large++
-		}
-		units += math.Ceil(float64(max(size, 1)) / 1024)
+		of := times * itemUnits(size)
+		units, largest = units+of, max(largest, of)
 	}
-	if len(writes) > 1 {
-		units *= 2
-	}
-	return u.BeforeWrite(units, large)
+	return units, largest
 }
 
-// MayRewrite returns RESOURCE_EXHAUSTED if a person's request may not write all of the items, as
-// large as they were read.
-func (t *Table) MayRewrite(ctx context.Context, itemKeys ...keys.Key) error {
-	units := 0.0
-	for _, k := range itemKeys {
-		units += math.Ceil(float64(max(sizeOf(ctx, k), 1)) / 1024)
-	}
-	return collab.UsageOf(ctx).MayWrite(units)
-}
+func itemUnits(bytes int) float64 { return math.Ceil(float64(max(bytes, 1)) / 1024) }
 
 // complete sets the table name, and requests the present item in case a condition fails.
 func (t *Table) complete(w Write) {
@@ -275,7 +279,8 @@ func (t *Table) complete(w Write) {
 
 // WriteOne executes one write and returns the item before or after it, depending on values.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
-	if err := beforeWrite(ctx, w); err != nil {
+	reserved, err := beginWrite(ctx, []Write{w})
+	if err != nil {
 		return nil, nil, err
 	}
 	t.complete(w)
@@ -316,8 +321,7 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 	}
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		refused = &Refusal{Of: []Refused{{true, failed.Item}}, Lost: lost}
-		saw(ctx, failed.Item)
-		countRefused(ctx, []Write{w}, refused)
+		countRefused(ctx, []Write{w}, refused, reserved)
 		return nil, refused, nil
 	}
 	return it, nil, Fail(ctx, err)
@@ -325,20 +329,21 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 
 // countRefused counts the capacity of a refused write, which DynamoDB does not report. A write
 // consumes the size of the larger of the two items, twice that in a transaction, and nothing for
-// indexes.
-func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
+// indexes. reserved are the units that beginWrite admitted.
+func countRefused(ctx context.Context, writes []Write, refused *Refusal, reserved float64) {
 	units := 0.0
 	for i, w := range writes {
 		size := refused.Of[i].There.Size()
+		saw(ctx, keyOf(w), refused.Of[i].There)
 		if w.Put != nil {
 			size = max(size, Item(w.Put.Item).Size())
 		}
-		units += math.Ceil(float64(max(size, 1)) / 1024)
+		units += itemUnits(size)
 	}
 	if len(writes) > 1 {
 		units *= 2
 	}
-	collab.UsageOf(ctx).Refused(units)
+	collab.UsageOf(ctx).Lost(units, reserved)
 }
 
 func (t *Table) Put(ctx context.Context, it Item) error {

@@ -86,7 +86,6 @@ func TestShownReactions(t *testing.T) {
 		"51":              {users, "", []Reaction{{"👍", 51, reactors(users[:50]...)}}},
 		"51, last reads":  {users, "user50", []Reaction{{"👍", 51, append(reactors("user50"), reactors(users[:49]...)...)}}},
 		"51, other reads": {users, "other", []Reaction{{"👍", 51, reactors(users[:50]...)}}},
-		"erased":          {nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := reader{person: test.person}.reactions(collab.Reactions{{Emoji: "👍", Users: test.users}})

@@ -90,6 +90,13 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err := s.bringBack(ctx, call, doc, &collab.Thread{Comments: add.Comments}); err != nil {
 		return nil, err
 	}
+	if call.Person != nil {
+		head, err := s.headOf(ctx, call, doc, req.AnnotationID)
+		if err != nil {
+			return nil, err
+		}
+		add.First = head.CreatorID == ""
+	}
 	ev := newEvent(call, doc, 0, req.AnnotationID)
 	if wanted(call, sent) {
 		add.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {

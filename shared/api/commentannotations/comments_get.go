@@ -84,6 +84,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 func (s *Service) fillComments(
 	ctx context.Context, call *rpc.Call, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
 ) error {
+	usage := collab.UsageOf(ctx)
 	wanted := func(c *collab.Comment) bool { return req.UserIDs == nil || slices.Contains(req.UserIDs, c.AuthorID) }
 	to := reader{person: collab.Deref(req.AsUserID), token: call.Person != nil}
 	add := func(c *collab.Comment) bool {
@@ -92,11 +93,14 @@ func (s *Service) fillComments(
 	}
 	if req.CommentIDs != nil {
 		ids := req.CommentIDs[min(max(0, after), int64(len(req.CommentIDs))):]
-		found, err := s.Threads.Comments(ctx, doc, req.AnnotationID, ids)
+		found, n, err := s.Threads.SomeComments(ctx, doc, req.AnnotationID, ids, usage.PageLeft())
 		if err != nil {
 			return err
 		}
-		for i, id := range ids {
+		if n < len(ids) {
+			page.Next(after + int64(n))
+		}
+		for i, id := range ids[:n] {
 			c, exists := found[id]
 			if !exists && !page.AddEncoded(nil, len("null")) || exists && wanted(&c) && !add(&c) {
 				page.Next(after + int64(i))
@@ -105,12 +109,12 @@ func (s *Service) fillComments(
 		}
 		return nil
 	}
-	passed, bytes := 0, 0
+	passed, bytes, from := 0, 0, after
 	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, page.Most()) {
 		switch {
 		case err != nil:
 			return err
-		case passed > maxPassedOver, bytes > maxPassedOverBytes, wanted(&c) && !add(&c):
+		case after > from && usage.PageLeft() <= 0, passed > maxPassedOver, bytes > maxPassedOverBytes, wanted(&c) && !add(&c):
 			page.Next(after)
 			return nil
 		case !wanted(&c):

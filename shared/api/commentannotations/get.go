@@ -239,28 +239,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			if err != nil {
 				return err
 			}
-			return s.addChanged(ctx, call, &p, org, q, f.changed)
+			return s.addChanged(ctx, &p, org, q, f.changed)
 		})
 	}
-	next, fits := from, true
-	take := func(id string, t *collab.Thread) bool {
-		fits = first() == nil && p.take(id, t)
-		return fits
-	}
-	named := q.IDs != nil && call.Person != nil // threads of unknown sizes, a few at a time
-	for done := 0; ; {
-		most := p.Most()
-		if named {
-			if most = call.Pace(ctx, changedUnits, fewChanged, done, most); most == 0 {
-				break
-			}
-			done += most
-		}
-		next, err = s.Threads.Walk(ctx, org, q, next, most, take)
-		if err != nil || next == nil || !named || !fits {
-			break
-		}
-	}
+	take := func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) }
+	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), take)
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
 		// Its error comes first: others could reveal hidden content.
@@ -291,32 +274,15 @@ func (p *page) addLeft(list []*collab.Thread) error {
 
 // addChanged adds the annotations among ids that match the query to a page, except the ones that
 // the query finds by their lastUpdated.
-func (s *Service) addChanged(ctx context.Context, call *rpc.Call, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
+func (s *Service) addChanged(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
 	after := *q.UpdatedAfter
 	if q.IDs != nil {
 		ids = collab.Where(ids, func(id string) bool { return slices.Contains(q.IDs, id) })
 	}
-	q.UpdatedAfter, q.UpdatedBefore = nil, nil
-	for done := 0; len(ids) > 0; {
-		n := call.Pace(ctx, changedUnits, fewChanged, done, len(ids))
-		if n == 0 {
-			return errFull
-		}
-		q.IDs, ids, done = ids[:n], ids[n:], done+n
-		if err := s.addChangedAmong(ctx, p, org, q, after); err != nil {
-			return err
-		}
+	if len(ids) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// Read units for changed annotations of a page of a person, and the annotations to read first.
-const (
-	changedUnits = 700
-	fewChanged   = 8
-)
-
-func (s *Service) addChangedAmong(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, after collab.Millis) error {
+	q.IDs, q.UpdatedAfter, q.UpdatedBefore = ids, nil, nil
 	whole := true
 	for from := []byte(nil); ; {
 		// One more than fits, because a walk needs room to end.
@@ -324,10 +290,12 @@ func (s *Service) addChangedAmong(ctx context.Context, p *page, org collab.Organ
 			whole = t == nil || t.Latest() >= after || p.take(id, t)
 			return whole
 		})
-		if err != nil || !whole {
-			return cmp.Or[error](err, errFull)
-		}
-		if from = next; next == nil {
+		switch from = next; {
+		case err != nil:
+			return err
+		case !whole, next != nil && collab.UsageOf(ctx).PageLeft() <= 0:
+			return errFull
+		case next == nil:
 			return nil
 		}
 	}

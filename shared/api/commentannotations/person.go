@@ -174,9 +174,9 @@ func outcomes(doc collab.DocumentRef, ids, visible []string, errs []error) []err
 
 // known returns the profiles of users in a document, with their addresses.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
-	profiles, err := s.Directory.Profiles(ctx, doc, users)
-	found := make(map[string]collab.User, len(profiles))
-	for id, p := range profiles {
+	profiles, err := s.Directory.PresentProfiles(ctx, collab.UsersAt(doc.Resource(), users))
+	found := map[string]collab.User{}
+	for id, p := range profiles[doc.Resource()] {
 		found[id] = p.User
 	}
 	return found, err

@@ -37,9 +37,6 @@ const maxReactors = 50
 func (r reader) reactions(stored collab.Reactions) []Reaction {
 	var list []Reaction
 	for _, of := range stored {
-		if len(of.Users) == 0 {
-			continue
-		}
 		users := of.Users[:min(len(of.Users), maxReactors)]
 		if r.person != "" && slices.Contains(of.Users[len(users):], r.person) {
 			users = append([]string{r.person}, users[:maxReactors-1]...)

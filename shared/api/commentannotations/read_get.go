@@ -40,13 +40,6 @@ The request fails with NOT_FOUND if the organization does not exist, and with FA
 if it is disabled.`}
 }
 
-// Read units of a page of a person, which the heads of annotations may need, and the marks to read
-// first.
-const (
-	readGetUnits = 120
-	fewRead      = 5
-)
-
 type readPosition struct {
 	Document, After string // After is a sort key
 }
@@ -70,25 +63,22 @@ func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetReque
 		}
 		docs = slices.DeleteFunc(docs, func(doc collab.DocumentRef) bool { return !viewers[doc].May() })
 	}
-	done := 0
-	for len(docs) > 0 {
+	for first := true; len(docs) > 0; first = false {
 		doc := docs[0]
 		if at.Document != doc.Document {
 			at = readPosition{Document: doc.Document}
 		}
-		most := call.Pace(ctx, readGetUnits, fewRead, done, page.Most())
-		if most == 0 {
+		if page.Most() == 0 || !first && collab.UsageOf(ctx).PageLeft() <= 0 {
 			page.Next(at)
 			break
 		}
-		list, next, err := s.Threads.ReadStates(ctx, doc, viewers[doc], at.After, most)
+		list, next, err := s.Threads.ReadStates(ctx, doc, viewers[doc], at.After, page.Most())
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range list { // 1,000 of at most 2,000 bytes
 			page.Add(ReadState{DocumentID: doc.Document, UserID: v.User, AnnotationID: v.Annotation, Read: v.Before > 0, ReadAt: v.At})
 		}
-		done += most
 		if at.After = next; next == "" {
 			docs = docs[1:]
 		}

@@ -264,6 +264,35 @@ func TestPersonLimits(t *testing.T) {
 	}
 }
 
+// TestPersonGrowth checks that a person's updates do not let a thread grow beyond 16,384 bytes, and that a
+// person can resolve a larger one of the back end.
+func TestPersonGrowth(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, collab.Settings{})
+	const comments = `"commentData": [{"commentText": "x", "from": {"userId": "ann"}}]`
+	object := func(bytes int) string { return `{"k":"` + strings.Repeat("x", bytes-8) + `"}` }
+	added, _ := post(t, f.person("ann"), "/v2/commentannotations/add",
+		`"commentAnnotations": [{"commentData": [{"commentText": "x"}], "type": "suggestion", "suggestion": `+object(12_000)+`}]`).items(t)
+	own := added[0]
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations": [{"annotationId": "large", "targetElement": {"targetText": "`+strings.Repeat("x", 50_000)+`"}, `+comments+`}]`))
+	for _, test := range []struct {
+		id, data, text string
+	}{
+		{own, `"context": ` + object(8_000), "data.updatedData must leave the annotation at most 16384 bytes without its comments, not 2"},
+		{own, `"context": ` + object(4_000), ""},
+		{own, `"visibility": {"type": "restricted", "userIds": ["ann"]}`, ""},
+		{own, `"context": ` + object(5_000), "data.updatedData must leave the annotation at most 16384 bytes without its comments, not 1"},
+		{own, `"suggestion": {"status": "accepted"}`, ""},
+		{"large", `"visibility": {"type": "restricted", "userIds": ["ann"]}`, "data.updatedData must leave the annotation at most 16384 bytes without its comments, not 50"},
+		{"large", `"status": {"id": "RESOLVED"}`, ""},
+	} {
+		_, items := post(t, f.person("ann"), "/v2/commentannotations/update", `"annotationIds": ["`+test.id+`"], "updatedData": {`+test.data+`}`).items(t)
+		if it := items[test.id]; it.Success != (test.text == "") || !strings.HasPrefix(it.Message, test.text) || !it.Success && it.Code != collab.InvalidArgument {
+			t.Errorf("%s, %.60s: %+v", test.id, test.data, it)
+		}
+	}
+}
+
 // TestTooLarge checks the errors for oversized comments and annotations, which have the item and
 // the limit.
 func TestTooLarge(t *testing.T) {

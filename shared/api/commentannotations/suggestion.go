@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -73,11 +72,16 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 // forPerson returns a suggestion as a person receives it: the user who decided has only the fields
 // that persons see of users.
 func forPerson(suggestion collab.JSON) collab.JSON {
-	var by collab.User
-	if json.Unmarshal(member(suggestion, "resolvedBy"), &by) != nil || by.UserID == "" {
+	by := member(suggestion, "resolvedBy")
+	if len(by) == 0 || by[0] != '{' {
 		return suggestion
 	}
-	shown := collab.User{UserID: by.UserID, Name: by.Name, UserDetails: collab.UserDetails{PhotoURL: by.PhotoURL}}
+	shown := rpc.Keyed[collab.JSON]{}
+	for name, value := range rpc.Members(by) {
+		if name == "userId" || name == "name" || name == "photoUrl" {
+			shown = append(shown, rpc.Member[collab.JSON]{Key: name, Value: value})
+		}
+	}
 	return merge(suggestion, rpc.JSON(map[string]any{"resolvedBy": shown}))
 }
 

@@ -100,7 +100,8 @@ Annotations that a selector excludes are not in the response. An item fails with
 - NOT_FOUND if the annotation does not exist.
 - PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
   status or the resolution, or actionUser cannot write in the document or see the annotation.
-- INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
+- INVALID_ARGUMENT if a new object has no id, or the annotation would be too large. A person's update
+  must not let it grow beyond 16,384 bytes without its comments.
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 
 A person decides about a suggestion with 'updatedData.suggestion': 'status' is 'accepted' or
@@ -289,14 +290,24 @@ func (u *update) comment(c *collab.Comment) (changed bool, err error) {
 	return changed, err
 }
 
+// size returns the bytes of the fields of an annotation that a person can set.
+func size(a *collab.Annotation) int {
+	return len(a.Location) + len(a.TargetElement) + len(a.Context) + len(a.Kept) + len(encode(a.Visibility))
+}
+
 // head updates the head of an annotation: users first, then updatedData. It returns errUnchanged if
 // head and comments stay the same.
 func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	replaced := u.users.replaceInHead(a)
 	switch {
 	case u.data != nil && u.data.sent():
+		before := size(a)
 		if err := u.data.apply(a, u.now); err != nil {
 			return err
+		}
+		grows := u.data.Context.Sent() || u.data.visibility().Sent()
+		if now := size(a); u.viewers != nil && grows && now > max(maxHead, before) {
+			return collab.FieldErrorf("data.updatedData", "must leave the annotation at most %d bytes without its comments, not %d", maxHead, now)
 		}
 	case !replaced && !commentsChanged:
 		return errUnchanged

@@ -10,7 +10,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 )
 
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it covers
@@ -156,17 +155,21 @@ With annotationIds and 'level', up to 30 users follow or mute up to 30 annotatio
 With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
 nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
 annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
-would have levels of more than 500 users.
+would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all if a
+person adds one.
 
 With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
 With 'all', a user is notified of every thread and comment that the user can see, by the channels
 with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The level of an annotation takes precedence: a user who muted an annotation is not notified
 of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
-and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers, or, if a person adds
+one, followers with ids of more than 64,000 bytes in all.
+
+If the annotations or documents are too large for one request of a person, the request fails with
+FAILED_PRECONDITION, and changes nothing: send fewer ids.
 
 For a back end, documents and users need not exist otherwise; a person sets preferences for documents
-that the person can see. Preferences apply to later deliveries. An item fails with RESOURCE_EXHAUSTED
-if the annotations are too large for one request of a person: send fewer. The response
+that the person can see. Preferences apply to later deliveries. The response
 has an item for each user, with a documentId if the request has a single one. The request fails
 with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if it is disabled.`}
 }
@@ -186,18 +189,17 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 			return nil, err
 		}
 	}
-	var tooMuch error
 	if req.Level != "" {
-		tooMuch, err = s.setLevel(ctx, call, req, docs, viewers, users)
+		err = s.setLevel(ctx, call, req, docs, viewers, users)
 	}
-	if err == nil && tooMuch == nil && req.Config != nil {
+	if err == nil && req.Config != nil {
 		preferences := req.Preferences()
 		if call.Person != nil {
 			preferences.Further = nil // a person can neither send nor see them
 		}
 		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
 	}
-	if err == nil && tooMuch == nil && req.MailFrequency != "" {
+	if err == nil && req.MailFrequency != "" {
 		err = s.setMailTimes(ctx, org, users, req.MailTimes())
 	}
 	if err != nil {
@@ -206,7 +208,7 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	call.Message = "User config set successfully."
 	var results rpc.Keyed[ConfigSetResult]
 	for _, u := range users {
-		result := ConfigSetResult{Outcome: call.Outcome(tooMuch, call.Message), UserID: u}
+		result := ConfigSetResult{Outcome: call.Outcome(nil, call.Message), UserID: u}
 		if len(documents) == 1 {
 			result.DocumentID = documents[0]
 		}
@@ -221,13 +223,13 @@ func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, 
 	if times.Frequency != collab.MailDaily || times.Zone != "" {
 		return s.Directory.SetMailTimes(ctx, org, users, times)
 	}
-	members, err := s.Directory.Members(ctx, org, users)
+	zones, err := s.Directory.TimeZones(ctx, org, users)
 	if err != nil {
 		return err
 	}
 	byZone := map[string][]string{}
 	for _, u := range users {
-		zone := members[u].TimeZone
+		zone := zones[u]
 		byZone[zone] = append(byZone[zone], u)
 	}
 	for zone, users := range byZone {
@@ -268,31 +270,20 @@ func (s *Service) visible(
 }
 
 // setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND if a user
-// cannot see an annotation. tooMuch is the error if the annotations are too large for one request of
-// a person; nothing is changed.
+// cannot see an annotation.
 func (s *Service) setLevel(
 	ctx context.Context, call *rpc.Call, req *ConfigSetRequest, docs []collab.DocumentRef, viewers [][]collab.Viewer, users []string,
-) (tooMuch, err error) {
+) error {
 	ids := rpc.Distinct(req.AnnotationIDs)
 	if ids == nil {
-		return nil, store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
-			_, err := s.Threads.Follow(ctx, call.Request, docs[i], users, req.Level)
-			return err
-		})
+		return s.Threads.FollowAll(ctx, call.Request, docs, users, req.Level)
 	}
-	for _, id := range ids {
-		head, err := s.Threads.Head(ctx, docs[0], id)
+	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level, func(a *collab.Annotation) error {
 		for _, v := range viewers[0] {
-			if err == nil && !v.Sees(head.Visibility, head.CreatorID) {
-				err = collab.NoAnnotation(docs[0], id)
+			if !v.Sees(a.Visibility, a.CreatorID) {
+				return collab.NoAnnotation(docs[0], a.ID)
 			}
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if tooMuch := s.Threads.MayRewriteHeads(ctx, docs[0], ids); tooMuch != nil {
-		return tooMuch, nil
-	}
-	return nil, errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
+		return nil
+	})...)
 }

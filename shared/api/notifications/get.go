@@ -125,12 +125,6 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 // collab.MaxItemBytes.
 const chunk = 100
 
-// Read units of a page of a person, and the entries to read first: threads and comments can be large.
-const (
-	pageUnits  = 700
-	fewEntries = 8
-)
-
 // aheadOfHidden is the minimum number of notifications to read at once after hidden ones.
 const aheadOfHidden = 20
 
@@ -294,19 +288,12 @@ func (s *Service) fill(
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads so far
-	read := 0                      // entries, at most
 	for looked, ahead := 0, 0; ; {
-		few := call.Pace(ctx, pageUnits, fewEntries, read, chunk)
-		if few == 0 {
-			page.Next(at)
-			return unread, at, nil
-		}
-		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), few))
+		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
 			return 0, "", err
 		}
 		full := false
-		read += min(max(page.Most(), ahead), few)
 		if call.Settings.PermissionProvider && q.User != "" {
 			i := slices.IndexFunc(found, func(e collab.InboxEntry) bool {
 				documents[e.DocumentID] = true
@@ -319,9 +306,13 @@ func (s *Service) fill(
 				}
 			}
 		}
-		entries, recipient, err := s.refresh(ctx, call, org, found, req)
+		entries, recipient, left, err := s.refresh(ctx, call, org, found, req)
 		if err != nil {
 			return 0, "", err
+		}
+		if left > 0 {
+			full, found = true, found[:len(found)-left]
+			next = found[len(found)-1].Position
 		}
 		for _, e := range entries {
 			if !page.Add(show(call, org.Organization, e, recipient)) {
@@ -336,7 +327,7 @@ func (s *Service) fill(
 			return unread, "", nil
 		}
 		at = next
-		if looked += len(found); full || page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
+		if looked += len(found); full || page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize || collab.UsageOf(ctx).PageLeft() <= 0 {
 			page.Next(at)
 			return unread, at, nil
 		}

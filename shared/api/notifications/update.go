@@ -171,7 +171,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			continue
 		case collab.NotFound:
 			errs[i] = collab.Errorf(collab.NotFound, "Failed to update notification.")
-		case collab.Aborted, collab.InvalidArgument, collab.PermissionDenied:
+		case collab.Aborted, collab.InvalidArgument, collab.PermissionDenied, collab.FailedPrecondition:
 			errs[i] = err
 		default:
 			return nil, err
@@ -204,7 +204,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if call.Person != nil {
 		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
-			visible, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, &GetRequest{UserID: req.UserID, AsUserID: &req.UserID})
+			visible, _, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, &GetRequest{UserID: req.UserID, AsUserID: &req.UserID})
 			if err == nil && len(visible) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}

@@ -13,7 +13,6 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/mail/unsubscribe"
@@ -33,8 +32,6 @@ type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Documents with removed users or followers. Default: the organization, and unsubscribed addresses"`
 	Threads        bool     `json:"threads" doc:"Annotations and comments of documentIds"`
-	Users          bool     `json:"users" doc:"Users of documentIds, of folderId, or of the organization, with the fields of that level alone"`
-	FolderID       *string  `json:"folderId" rule:"notnull,id" doc:"With users: the folder"`
 	Folders        bool     `json:"folders" doc:"Only removals from folders"`
 	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only removals of these users; with documentIds also those from the organization"`
 	rpc.PageRequest
@@ -42,7 +39,7 @@ type RecordsGetRequest struct {
 
 // Record is a record of a user.
 type Record struct {
-	Kind       string       `json:"kind" doc:"unsubscribed, removal, level, annotation, comment or user"`
+	Kind       string       `json:"kind" doc:"unsubscribed, removal, level, annotation or comment"`
 	UserID     string       `json:"userId,omitempty"`
 	Address    string       `json:"address,omitempty"`
 	DocumentID string       `json:"documentId,omitempty"`
@@ -57,7 +54,6 @@ type Record struct {
 	Annotation   *commentannotations.Annotation `json:"annotation,omitzero" doc:"Without its comments"`
 	AnnotationID string                         `json:"annotationId,omitzero" doc:"Of a comment"`
 	Comment      *commentannotations.Comment    `json:"comment,omitzero" doc:"With everybody who reacted"`
-	User         *users.UserWithRole            `json:"user,omitzero"`
 }
 
 // RecordsGet is POST /operator/records/get.
@@ -67,22 +63,16 @@ List records of an organization. Without filters, these are its users and addres
 that unsubscribed from emails, and users removed from the organization. With documentIds, they are
 users removed from these documents, or following them. With folders, they are users removed from
 folders. With userIds, they are removals of these users. With threads, they are annotations, each
-before its comments; with users, users of one level. They are whole, as they are stored.`)
+before its comments, whole as they are stored.`)
 }
 
 // Validate rejects other filters beside folders.
 func (r *RecordsGetRequest) Validate(m *rpc.Violations) {
-	if r.Folders && (r.DocumentIDs != nil || r.UserIDs != nil || r.Threads || r.Users) {
+	if r.Folders && (r.DocumentIDs != nil || r.UserIDs != nil || r.Threads) {
 		m.Add("folders", "cannot be combined with other filters")
 	}
-	if r.Threads && (r.DocumentIDs == nil || r.UserIDs != nil || r.Users) {
+	if r.Threads && (r.DocumentIDs == nil || r.UserIDs != nil) {
 		m.Add("threads", "requires documentIds, and no other filter")
-	}
-	if r.Users && (r.UserIDs != nil || r.FolderID != nil && r.DocumentIDs != nil) {
-		m.Add("users", "cannot be combined with userIds, nor with both folderId and documentIds")
-	}
-	if r.FolderID != nil && !r.Users {
-		m.Add("folderId", "requires users")
 	}
 }
 
@@ -108,31 +98,29 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 	if err != nil {
 		return nil, err
 	}
-	lists, err := s.moved(ctx, org, docs, req, page)
-	if err != nil {
-		return nil, err
-	}
-	who := rpc.Distinct(req.UserIDs)
+	var lists []recordList
+	users := rpc.Distinct(req.UserIDs)
 	switch {
-	case req.Threads || req.Users:
-	case who != nil || req.Folders:
-		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, who, page, req.Folders))
+	case users != nil || req.Folders:
+		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page, req.Folders))
 	case req.DocumentIDs == nil:
 		lists = s.recordLists(ctx, org, page)
+	case req.Threads:
+		lists = collab.Map(docs, func(doc collab.DocumentRef) recordList { return s.threads(ctx, doc, page) })
 	}
-	if req.DocumentIDs != nil && !req.Threads && !req.Users {
+	if req.DocumentIDs != nil && !req.Threads {
 		fromAll, from, err := s.Directory.HaveRemovals(ctx, org, docs)
 		if err != nil {
 			return nil, err
 		}
 		for i, doc := range docs {
-			if from[i] || fromAll && who != nil {
-				lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, who, page, false))
+			if from[i] || fromAll && users != nil {
+				lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page, false))
 			}
-			if fromAll && who == nil {
+			if fromAll && users == nil {
 				lists = append(lists, s.openings(ctx, doc, page))
 			}
-			if who == nil {
+			if users == nil {
 				lists = append(lists, s.followers(ctx, doc, page))
 			}
 		}
@@ -157,27 +145,6 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 	return page, nil
 }
 
-// moved returns the lists of threads or users that a request asks for, nil if it asks for neither.
-func (s *Service) moved(
-	ctx context.Context, org collab.OrganizationRef, docs []collab.DocumentRef, req *RecordsGetRequest, page *rpc.Page[Record],
-) (lists []recordList, err error) {
-	for _, doc := range docs {
-		switch {
-		case req.Threads:
-			lists = append(lists, s.threads(ctx, doc, page))
-		case req.Users:
-			lists = append(lists, s.users(ctx, collab.Resource{OrganizationRef: org, Document: doc}, page))
-		}
-	}
-	if !req.Users || req.DocumentIDs != nil {
-		return lists, nil
-	}
-	in, err := s.withDisabled().OpenResource(ctx, org.Account, collab.ResourceName{
-		Organization: org.Organization, Folder: collab.Deref(req.FolderID),
-	}, collab.CreateFlags{})
-	return append(lists, s.users(ctx, in, page)), err
-}
-
 // threads returns the list of annotations of a document, each before its comments.
 func (s *Service) threads(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
 	return recordList{"threads " + doc.Document, func(after string, limit int) (string, error) {
@@ -198,20 +165,6 @@ func (s *Service) threads(ctx context.Context, doc collab.DocumentRef, page *rpc
 			after = p.Key
 		}
 		return "", nil
-	}}
-}
-
-// users returns the list of users of a level.
-func (s *Service) users(ctx context.Context, in collab.Resource, page *rpc.Page[Record]) recordList {
-	return recordList{"users " + in.Document.Document, func(after string, limit int) (string, error) {
-		list, next, err := s.Directory.FindMembers(ctx, collab.MemberQuery{In: in}, collab.MemberPosition{User: after}, limit)
-		for _, m := range list {
-			page.Add(Record{Kind: "user", DocumentID: in.Document.Document, FolderID: in.Folder.Folder, User: new(users.Stored(m.Member))})
-		}
-		if next == nil {
-			return "", err
-		}
-		return next.User, err
 	}}
 }
 

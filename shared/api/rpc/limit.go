@@ -81,35 +81,21 @@ func (c *Call) take(a action, n int) error {
 // an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
 
-// Bounds of the capacity units of a person's request.
+// Bounds of the capacity units of a request, for the page of a list and for all of a person's.
 const (
-	mostWritten = 500
+	pageUnits   = 1_300
+	personPage  = 750
 	mostRead    = 1_500
+	mostWritten = 500
 )
 
-// bound limits the capacity units of the request of the call's person.
+// bound limits the capacity units of the request.
 func (c *Call) bound(ctx context.Context) {
-	unbound := collab.WithUsage(context.WithoutCancel(ctx), nil)
-	collab.UsageOf(ctx).SetBound(&collab.Bound{Read: mostRead, Most: mostWritten, Write: func(units float64) error { return c.Quota.Reserve(unbound, units) }})
-}
-
-// Pace returns how many items a list of a person may read next within a budget of read units, after
-// it has read some: few at first, then as many as the units of those allow. It returns 0 if the page
-// must end. For a back end it returns most.
-func (c *Call) Pace(ctx context.Context, budget float64, few, done, most int) int {
-	u := collab.UsageOf(ctx)
-	if !u.Bounded() {
-		return most
+	b := &collab.Bound{Page: pageUnits}
+	if c.Person != nil {
+		unbound := collab.WithUsage(context.WithoutCancel(ctx), nil)
+		b.Page, b.Read, b.Write = personPage, mostRead, mostWritten
+		b.Reserve = func(units float64, force bool) error { return c.Quota.Reserve(unbound, units, force) }
 	}
-	read, _, _ := u.Total()
-	if done == 0 {
-		c.paceFrom = read
-		return min(few, most)
-	}
-	read -= c.paceFrom
-	if read >= budget {
-		return 0
-	}
-	each := max(read/float64(done), 0.5)
-	return min(max(1, int((budget-read)/each)), most)
+	collab.UsageOf(ctx).SetBound(b)
 }

@@ -169,7 +169,9 @@ var userFields, shownOfUsers = func() (all map[string]bool, shown Fields) {
 // users visits the user objects of a response.
 type users struct {
 	document string // of the object
-	visit    func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON]
+	field    string // with the object
+	absent   bool   // the tag has no object: nil adds none
+	visit    func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON]
 }
 
 func (f Fields) ofUsers() bool {
@@ -185,8 +187,11 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 		must(err)
 		var user Keyed[collab.JSON]
 		must(json.Unmarshal(value, &user))
-		user = slices.DeleteFunc(user, func(m Member[collab.JSON]) bool { _, shown := f[m.Key]; return !shown })
-		must(to.WriteValue(jsontext.Value(JSON(u.visit(u.document, user)))))
+		user = slices.DeleteFunc(user, func(m Member[collab.JSON]) bool {
+			_, shown := f[m.Key]
+			return !shown || m.Key == "name" && isBlank(m.Value)
+		})
+		must(to.WriteValue(jsontext.Value(JSON(u.visit(u, user)))))
 		return
 	}
 	if f == nil || kind != '{' && kind != '[' {
@@ -201,6 +206,8 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 	token, err := from.ReadToken()
 	must(err)
 	must(to.WriteToken(token))
+	_, isTag := f[contactField]
+	var tagged jsontext.Value // the tag's userId
 	for next := from.PeekKind(); next != '}' && next != ']'; next = from.PeekKind() {
 		within := f
 		if kind == '{' {
@@ -211,20 +218,32 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 			if !ok {
 				of, ok = f["*"]
 			}
-			if !ok {
+			if !ok || name == contactField && from.PeekKind() == 'n' {
 				must(from.SkipValue())
 				continue
 			}
 			must(to.WriteToken(jsontext.String(name)))
-			if within = of; name == "documentId" && from.PeekKind() == '"' {
+			isTag = isTag && name != contactField
+			if within, u.field = of, name; from.PeekKind() == '"' && (name == "documentId" || isTag && name == "userId") {
 				value, err := from.ReadValue()
 				must(err)
-				must(json.Unmarshal(value, &u.document))
 				must(to.WriteValue(value))
+				if name == "userId" {
+					tagged = value.Clone()
+				} else {
+					must(json.Unmarshal(value, &u.document))
+				}
 				continue
 			}
 		}
 		within.prune(from, to, u)
+	}
+	if isTag && tagged != nil {
+		u.absent, u.field = true, contactField
+		if user := u.visit(u, Keyed[collab.JSON]{{"userId", collab.JSON(tagged)}}); user != nil {
+			must(to.WriteToken(jsontext.String(contactField)))
+			must(to.WriteValue(jsontext.Value(JSON(user))))
+		}
 	}
 	token, err = from.ReadToken()
 	must(err)
@@ -240,54 +259,116 @@ func must(err error) {
 // maxRenamed limits the bytes that present names add to a response.
 const maxRenamed = 500_000
 
+// maxRenamedDocuments is the maximum number of documents of a response with present names.
+const maxRenamedDocuments = 300
+
+// contactField is the field of a tag with the user object.
+const contactField = "contact"
+
+// isAuthor reports whether a field has the user who acts: those get their names first.
+func isAuthor(field string) bool { return field == "from" || field == "actionUser" }
+
 // toPerson returns the part of a response's data that a person can receive. User objects have the
-// present names and pictures of stored users. document is that of objects without a documentId.
+// present names and pictures of stored users, those of authors first, as far as reads of profiles
+// are bounded. document is that of objects without a documentId.
 func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string) any {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
 	}
 	var s segments
 	s.value(data)
-	copied := func(text []byte, visit func(string, Keyed[collab.JSON]) Keyed[collab.JSON]) []byte {
+	copied := func(text []byte, visit func(users, Keyed[collab.JSON]) Keyed[collab.JSON]) []byte {
 		var b bytes.Buffer
-		f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), users{document, visit})
+		f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), users{document: document, visit: visit})
 		return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
-	found := map[string]map[string]collab.Profile{} // by document
-	text := copied(bytes.Join(s, nil), func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON] {
-		if id := idOf(user); id != "" && document != "" {
-			if found[document] == nil {
-				found[document] = map[string]collab.Profile{}
-			}
-			found[document][id] = collab.Profile{}
+	var authors, others []documentUser
+	text := copied(bytes.Join(s, nil), func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON] {
+		switch shown := (documentUser{u.document, idOf(user)}); {
+		case shown.document == "" || shown.user == "":
+		case isAuthor(u.field):
+			authors = append(authors, shown)
+		default:
+			others = append(others, shown)
+		}
+		if u.absent {
+			return nil
 		}
 		return user
 	})
-	for document, users := range found {
-		profiles, err := c.directory.ProfilesIn(ctx, c.org, document, slices.Sorted(maps.Keys(users)))
-		if err != nil {
-			return collab.JSON(text) // with the names in the objects
-		}
-		found[document] = profiles
+	profiles, err := c.profiles(ctx, append(authors, others...))
+	if err != nil && collab.CodeOf(err) != collab.ResourceExhausted {
+		c.cause = err // the response has the names in the objects
 	}
-	if len(found) == 0 {
+	if len(profiles) == 0 {
 		return collab.JSON(text)
 	}
 	left := maxRenamed
-	return collab.JSON(copied(text, func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON] {
+	return collab.JSON(copied(text, func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON] {
+		p := profiles[documentUser{u.document, idOf(user)}]
 		present := user
-		for name, text := range map[string]*string{"name": found[document][idOf(user)].Name, "photoUrl": found[document][idOf(user)].PhotoURL} {
+		for name, text := range map[string]*string{"name": p.Name, "photoUrl": p.PhotoURL} {
 			if text != nil {
 				present = present.With(name, JSON(text))
 			}
 		}
-		if more := WrappedLen(JSON(present)) - WrappedLen(JSON(user)); more > left {
-			return user
-		} else if more > 0 {
-			left -= more
+		more := WrappedLen(JSON(present)) - WrappedLen(JSON(user))
+		if u.absent {
+			more = WrappedLen(JSON(present)) + len(`,"contact":`)
+			user = nil
 		}
+		if more > left || len(present) == 1 {
+			return user
+		}
+		left -= max(more, 0)
 		return present
 	}))
+}
+
+// documentUser is a user in a document, by id.
+type documentUser struct{ document, user string }
+
+// profiles returns the profiles of users. With an error, it also returns those that were read before.
+func (c *Call) profiles(ctx context.Context, users []documentUser) (map[documentUser]collab.Profile, error) {
+	var ids []string
+	seen := map[string]bool{}
+	for _, u := range users {
+		if !seen[u.document] && len(ids) < maxRenamedDocuments {
+			seen[u.document] = true
+			ids = append(ids, u.document)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	_, documents, err := c.directory.Open(ctx, c.Account, c.org.Organization, "", ids)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]collab.DocumentRef{}
+	for _, doc := range documents {
+		refs[doc.Document] = doc
+	}
+	var stored []collab.UserAt
+	for _, u := range users {
+		if doc, exists := refs[u.document]; exists {
+			stored = append(stored, collab.UserAt{In: doc.Resource(), User: u.user})
+		}
+	}
+	found, err := c.directory.Profiles(ctx, stored)
+	list := map[documentUser]collab.Profile{}
+	for in, profiles := range found {
+		for id, p := range profiles {
+			list[documentUser{in.Document.Document, id}] = p
+		}
+	}
+	return list, err
+}
+
+// isBlank reports whether a value is a string of white space alone.
+func isBlank(value collab.JSON) bool {
+	var text string
+	return len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
 }
 
 func idOf(user Keyed[collab.JSON]) (id string) {
@@ -355,8 +436,9 @@ type Directory interface {
 	// nothing in it is open to the user.
 	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
 
-	// ProfilesIn returns the profiles of users in a document, by id; none if it does not exist.
-	ProfilesIn(ctx context.Context, org collab.OrganizationRef, document string, users []string) (collab.Profiles, error)
+	// Profiles returns the profiles of the first users that it may read. With an error, it also
+	// returns those that were read before.
+	Profiles(ctx context.Context, users []collab.UserAt) (map[collab.Resource]collab.Profiles, error)
 
 	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.
 	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)

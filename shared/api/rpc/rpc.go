@@ -111,7 +111,6 @@ type Call struct {
 	limiter    *limiter  // of persons
 	directory  Directory // see Covered
 	org        collab.OrganizationRef
-	paceFrom   float64
 	bothTokens bool   // see Page.BothTokens
 	failed     int    // items
 	unfinished bool   // a failed item can succeed in a retry
@@ -214,8 +213,8 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		x.Quota = s.Quotas.Account(x.ctx, x.Account, x.Settings)
 		if x.Person != nil {
 			x.Quota = x.Quota.UsedBy(x.Person.UserID)
-			x.bound(x.ctx)
 		}
+		x.bound(x.ctx)
 		asked := []quota.Kind{quota.Reads}
 		if o.Idempotent {
 			asked = append(asked, quota.Writes)
@@ -239,7 +238,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 			if jobs := x.Jobs(); len(jobs) > 0 && s.SendJobs != nil {
 				s.SendJobs(x.ctx, jobs...)
 			}
-			if err = cmp.Or(err, collab.UsageOf(x.ctx).RefusedFirst()); err != nil {
+			if err = cmp.Or(err, x.usage.Refused()); err != nil {
 				return response{}, err
 			}
 			if x.Person != nil {

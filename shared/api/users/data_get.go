@@ -147,10 +147,10 @@ type addition struct {
 func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) addition {
 	switch {
 	case d.Member != nil:
-		m := new(Stored(*d.Member))
+		m := new(answered(*d.Member))
 		return addition{item: m, take: func() { p.Profile.Member = m }}
 	case d.Grant != nil:
-		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, Stored(d.Grant.Member)})
+		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, answered(d.Grant.Member)})
 	case d.Preferences != nil:
 		set := DataPreferences{
 			DocumentID: d.Preferences.Document, Config: d.Preferences.Channels(), MailFrequency: d.Preferences.Frequency, TimeZone: d.Preferences.Zone,

@@ -15,6 +15,7 @@ type GetRequest struct {
 	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"A prefix of a name, a word in it, or an address, without case and accents; 2 to 100 characters"`
 	AllDocuments             bool     `json:"allDocuments" doc:"Users of any document, instead of those of the organization"`
 	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id"`
+	OwnFields                bool     `json:"ownFields" doc:"Return only the fields that are stored at the level, as a copy of the data needs them"`
 	rpc.PageRequest
 }
 
@@ -38,8 +39,7 @@ type UserWithRole struct {
 	TimeZone   string      `json:"timeZone,omitempty" doc:"The user's time zone"`
 }
 
-// Stored returns a user of a level with the fields of that level.
-func Stored(m collab.Member) UserWithRole {
+func answered(m collab.Member) UserWithRole {
 	return UserWithRole{m.User, m.Role, m.Expires, m.Locale, m.TimeZone}
 }
 
@@ -55,9 +55,8 @@ allDocuments of any document. They are sorted by id; those of userIds have the o
 without duplicates and missing ones; those of groups are listed group by group. All filters
 combine: for groups, the response has only users of the level. With searchKey, a page examines at
 most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document can
-be a second late. Users of a document have each field of their profile from the nearest level that
-has it, among the document, its folders and the organization; so do users of a folder with
-searchKey.
+be a second late. Users of a folder or document have each field of their profile from the nearest
+level that has it, among the document, its folders and the organization, unless ownFields is true.
 
 For a person, the list has the users of a document, its folders and its organization that can see
 the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -95,15 +94,17 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	if in.Document.Document != "" && !req.AllDocuments || in.Folder.Folder != "" && req.SearchKey != nil {
-		ids := collab.Map(members, func(m collab.FoundMember) string { return m.UserID })
-		profiles, err := s.Directory.PresentProfiles(ctx, in, ids)
+	if !req.OwnFields && (req.AllDocuments || in != (collab.Resource{OrganizationRef: in.OrganizationRef})) {
+		profiles, err := s.Directory.PresentProfiles(ctx, collab.Map(members, func(m collab.FoundMember) collab.UserAt {
+			return collab.UserAt{In: m.In, User: m.UserID}
+		}))
 		if err != nil {
 			return nil, err
 		}
 		for i := range members {
-			if p, stored := profiles[members[i].UserID]; stored { // else removed meanwhile
-				members[i].User, members[i].Locale, members[i].TimeZone = p.User, p.Locale, p.TimeZone
+			m := &members[i]
+			if p, stored := profiles[m.In][m.UserID]; stored { // else removed meanwhile
+				m.User, m.Locale, m.TimeZone = p.User, p.Locale, p.TimeZone
 			}
 		}
 	}
@@ -112,8 +113,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			position = m.Position
 			continue
 		}
-		text := rpc.JSON(Stored(m.Member))
-		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
+		text := rpc.JSON(answered(m.Member))
+		if !page.AddTo(m.In.Document.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
 			return page, nil
 		}

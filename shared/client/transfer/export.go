@@ -19,7 +19,8 @@ import (
 type ExportOptions struct {
 	// Documented only uses documented operations, without an operator's rights. The file then lacks
 	// groups, preferences, read states, removals and unsubscribed users, and the content of
-	// disabled documents. Export returns an error for a disabled organization.
+	// disabled documents, and users have the fields of all levels at each. Export returns an error
+	// for a disabled organization.
 	Documented bool
 
 	Progress func(Progress) // called from time to time; may be nil
@@ -32,7 +33,6 @@ const (
 	documentsGet   = "/v2/organizations/documents/get"
 	getAnnotations = "/v2/commentannotations/get"
 	getComments    = "/v2/commentannotations/comments/get"
-	getUsers       = "/v2/users/get"
 	getRecords     = "/operator/records/get"
 )
 
@@ -463,31 +463,25 @@ func itemsOf(v jsontext.Value) (items []jsontext.Value) {
 
 // users writes the users at each level, and the ends of their grants.
 func (e *exporter) users() error {
-	if err := e.usersOf("organization", e.org, nil); err != nil {
+	const path = "/v2/users/get"
+	err := pages(e, path, map[string]any{}, func(page items) error { return e.granted("organization", e.org, page) })
+	if err != nil {
 		return err
 	}
 	for _, f := range e.folders {
 		folder := textOf(f, "folderId")
-		err := e.usersOf("folder", folder, map[string]any{"folderId": folder})
-		if client.CodeOf(err) != client.CodeNotFound && err != nil { // deleted during the export
+		err := pages(e, path, e.ownFields(map[string]any{"folderId": folder}), func(page items) error { return e.granted("folder", folder, page) })
+		if client.CodeOf(err) == client.CodeNotFound { // deleted during the export
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if e.Documented {
-		request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
-		return pages(e, getUsers, request, func(page groups) error {
-			for _, group := range page {
-				if err := e.granted("document", group.Key, group.Value); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return pages(e, documentsGet, map[string]any{}, func(page items) error {
-		for few := range slices.Chunk(page, most) {
-			err := e.usersOf("document", "", map[string]any{"documentIds": idsOf(few)})
-			if err != nil {
+	request := e.ownFields(map[string]any{"allDocuments": true, "groupByDocumentId": true})
+	return pages(e, path, request, func(page groups) error {
+		for _, group := range page {
+			if err := e.granted("document", group.Key, group.Value); err != nil {
 				return err
 			}
 		}
@@ -495,43 +489,13 @@ func (e *exporter) users() error {
 	})
 }
 
-// idsOf returns the ids of documents.
-func idsOf(documents items) []string {
-	ids := make([]string, len(documents))
-	for i, d := range documents {
-		ids[i] = textOf(parse(d), "id")
+// ownFields adds the field of a request for users that excludes fields from other levels. It is not
+// documented by other services.
+func (e *exporter) ownFields(request map[string]any) map[string]any {
+	if !e.Documented {
+		request["ownFields"] = true
 	}
-	return ids
-}
-
-// usersOf writes the users of the organization, a folder, or several documents.
-func (e *exporter) usersOf(level, id string, filter map[string]any) error {
-	request := map[string]any{}
-	for name, v := range filter {
-		request[name] = v
-	}
-	if e.Documented {
-		return pages(e, getUsers, request, func(page items) error { return e.granted(level, id, page) })
-	}
-	request["users"] = true
-	return pages(e, getRecords, request, func(page items) error {
-		for len(page) > 0 {
-			of := cmp.Or(id, textOf(parse(page[0]), "documentId"))
-			n := slices.IndexFunc(page, func(v jsontext.Value) bool { return id == "" && textOf(parse(v), "documentId") != of })
-			if n < 0 {
-				n = len(page)
-			}
-			users := make(items, n)
-			for i, v := range page[:n] {
-				users[i], _ = parse(v).Get("user")
-			}
-			if err := e.granted(level, of, users); err != nil {
-				return err
-			}
-			page = page[n:]
-		}
-		return nil
-	})
+	return request
 }
 
 // granted writes users of the organization, a folder or a document after the ends of their grants,
@@ -624,7 +588,11 @@ func (e *exporter) people() error {
 	}
 	return pages(e, documentsGet, map[string]any{}, func(page items) error {
 		for few := range slices.Chunk(page, most) {
-			request := map[string]any{"documentIds": idsOf(few)}
+			var ids []string
+			for _, d := range few {
+				ids = append(ids, textOf(parse(d), "id"))
+			}
+			request := map[string]any{"documentIds": ids}
 			err := e.items("/v2/commentannotations/read/get", request, func(s object) error { return e.write(ReadState, s) })
 			if err != nil {
 				return err

@@ -417,3 +417,25 @@ func TestAnotherIncarnation(t *testing.T) {
 		t.Errorf("bob, who was taken out, sees %s", got)
 	}
 }
+
+// TestOwnFields checks that a move keeps the fields of a user at each level, also where other levels
+// have others.
+func TestOwnFields(t *testing.T) {
+	s := serve(t)
+	one, two := s.account(t, "one"), s.account(t, "two")
+	call(t, one, "/v2/organizations/add", addAcme)
+	call(t, one, "/v2/organizations/folders/add", `"organizationId": "acme", "folders": [{"folderId": "f"}]`)
+	call(t, one, "/v2/organizations/documents/add", `"organizationId": "acme", "folderId": "f", "documents": [{"documentId": "plan"}]`)
+	call(t, one, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "ann", "name": "Ann", "email": "ann@example.com"}]`)
+	for _, level := range []string{`"documentId": "plan"`, `"folderId": "f"`} {
+		call(t, one, "/v2/users/add", `"organizationId": "acme", `+level+`, "users": [{"userId": "ann", "name": "Ann at `+level[1:4]+`"}]`)
+	}
+	call(t, one, "/v2/auth/permissions/add", `"user": {"userId": "ann"}, "permissions": {"resources": [{"type": "document", "id": "plan", "organizationId": "acme", "expiresAt": 4000000000}]}`)
+	load(t, two, export(t, one, transfer.ExportOptions{}), transfer.ImportOptions{})
+	for _, level := range []string{`"documentId": "plan"`, `"folderId": "f"`, `"allDocuments": true`} {
+		q := `"organizationId": "acme", "ownFields": true, ` + level
+		if diff := gocmp.Diff(plainAnswer(ask(t, one, "/v2/users/get", q)), plainAnswer(ask(t, two, "/v2/users/get", q))); diff != "" {
+			t.Errorf("%s (- before, + after):\n%s", level, diff)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func (s *Store) Paid(ctx context.Context, p quota.Payer) (quota.Paid, error) {
 	return readPaid(found[k]), err
 }
 
-// Charge moves the paid-until times of a payer forward: see quota.Store. It makes one write if
+// Charge moves the paid-until times of a payer: see quota.Store. It makes one write if
 // known is recent enough.
 func (s *Store) Charge(ctx context.Context, p quota.Payer, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
@@ -66,8 +66,11 @@ func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
 	var conditions []expression.ConditionBuilder
 	for k, name := range paidFor() {
-		ms := (costs[k] + time.Millisecond - 1).Milliseconds()
-		if ms == 0 {
+		ms := costs[k].Milliseconds()
+		if costs[k] > time.Duration(ms)*time.Millisecond {
+			ms++
+		}
+		if ms == 0 || ms < 0 && known[k] <= now { // nothing to take back
 			continue
 		}
 		paid := expression.Name(name)

@@ -39,6 +39,8 @@ func TestCharge(t *testing.T) {
 		{time.Second, quota.Paid{}, quota.Costs{quota.Writes: time.Second, quota.Events: time.Nanosecond}, in(4*time.Second, time.Second+time.Millisecond), 2},
 		{time.Second, in(4*time.Second, time.Hour), quota.Costs{quota.Writes: time.Second}, in(5*time.Second, time.Second+time.Millisecond), 1},
 		{time.Minute, in(2*time.Minute, 0), quota.Costs{quota.Writes: time.Second}, in(61*time.Second, time.Second+time.Millisecond), 2},
+		{time.Minute, in(61*time.Second, 0), quota.Costs{quota.Writes: -time.Second / 2}, in(60*time.Second+time.Second/2, time.Second+time.Millisecond), 1},
+		{2 * time.Minute, in(61*time.Second, 0), quota.Costs{quota.Writes: -time.Second}, in(60*time.Second+time.Second/2, time.Second+time.Millisecond), 1},
 	} {
 		now = noon.Add(test.after)
 		var got quota.Paid
@@ -52,7 +54,7 @@ func TestCharge(t *testing.T) {
 		}
 	}
 	got, err := s.Paid(t.Context(), quota.Payer{Account: "acct"})
-	if diff := cmp.Diff(in(61*time.Second, time.Second+time.Millisecond), got); err != nil || diff != "" {
+	if diff := cmp.Diff(in(60*time.Second+time.Second/2, time.Second+time.Millisecond), got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 	if got, err := s.Paid(t.Context(), quota.Payer{Account: "other"}); err != nil || got != (quota.Paid{}) {

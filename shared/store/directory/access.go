@@ -39,7 +39,7 @@ func (s *Store) OpenResource(ctx context.Context, acct string, n collab.Resource
 // AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. A grant that
 // gives access also ends the user's removal from the resource.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
-	defer s.forgetProfiles()
+	defer s.forgetProfiles(user)
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		there, err := s.GetAll(ctx, itemKeys, true)
@@ -72,6 +72,7 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 // DeleteGrants deletes grants of a user, all or none. It ignores missing ones. Each existing one
 // leaves a removal that hides nothing.
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
+	defer s.forgetProfiles(user)
 	found, err := s.GetAll(ctx, collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) }), true)
 	if err != nil {
 		return err

@@ -22,15 +22,15 @@ type Store struct {
 	cached   *cache.Cache[keys.Key, opened] // enabled organizations and documents
 	disabled bool                           // see WithDisabled
 
-	profiles *cache.Cache[profileKey, collab.Profile]
-	levels   *cache.Cache[collab.DocumentRef, []collab.Resource]
+	profiles *cache.Cache[collab.UserAt, collab.Profile]
+	levels   *cache.Cache[collab.Resource, []collab.Resource]
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
 	return &Store{
 		Table: t, cached: cache.New[keys.Key, opened](mostCached),
-		profiles: cache.New[profileKey, collab.Profile](mostProfiles), levels: cache.New[collab.DocumentRef, []collab.Resource](mostCached),
+		profiles: cache.New[collab.UserAt, collab.Profile](mostProfiles), levels: cache.New[collab.Resource, []collab.Resource](mostCached),
 	}
 }
 

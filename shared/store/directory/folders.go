@@ -3,6 +3,7 @@ package directory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -395,25 +396,50 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 
 // Levels returns a resource and those above it, nearest first: a document, its folders, and the
 // organization. It reads with strong consistency.
-func (s *Store) Levels(ctx context.Context, in collab.Resource) (levels []collab.Resource, err error) {
-	var folders []collab.FolderRef
-	switch {
-	case in.Document.Document != "":
-		levels = append(levels, in)
-		var above map[string][]collab.FolderRef
-		above, err = s.FoldersOf(ctx, in.OrganizationRef, []string{in.Document.Document})
-		folders = above[in.Document.Document]
-	case in.Folder.Folder != "":
-		var tree collab.Folders
-		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
-		for _, id := range tree.Up(in.Folder.Folder) {
-			if f, exists := tree[id]; exists {
-				folders = append(folders, f.Ref(in.OrganizationRef))
+func (s *Store) Levels(ctx context.Context, in collab.Resource) ([]collab.Resource, error) {
+	levels, err := s.levelsOf(ctx, []collab.Resource{in})
+	return levels[in], err
+}
+
+// levelsOf is Levels for resources of one organization, in one round trip for each level.
+func (s *Store) levelsOf(ctx context.Context, list []collab.Resource) (map[collab.Resource][]collab.Resource, error) {
+	levels := make(map[collab.Resource][]collab.Resource, len(list))
+	if len(list) == 0 {
+		return levels, nil
+	}
+	org := list[0].OrganizationRef
+	var documents []string
+	for _, in := range list {
+		if _, listed := levels[in]; !listed && in.Document.Document != "" {
+			documents = append(documents, in.Document.Document)
+		}
+		levels[in] = nil
+	}
+	filed, err := s.DocumentsByID(ctx, org, documents)
+	if err != nil {
+		return nil, err
+	}
+	folders := make(map[string]string, len(filed)) // of documents
+	for _, d := range filed {
+		folders[d.ID] = d.Folder
+	}
+	nearest := func(in collab.Resource) string {
+		return cmp.Or(in.Folder.Folder, folders[in.Document.Document], collab.RootFolder)
+	}
+	above, err := s.FoldersAbove(ctx, org, collab.Map(slices.Collect(maps.Keys(levels)), nearest))
+	if err != nil {
+		return nil, err
+	}
+	for in := range levels {
+		if in.Document.Document != "" {
+			levels[in] = append(levels[in], in)
+		}
+		for _, id := range above.Up(nearest(in)) {
+			if f, exists := above[id]; exists {
+				levels[in] = append(levels[in], collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
 			}
 		}
+		levels[in] = append(levels[in], collab.Resource{OrganizationRef: org})
 	}
-	for _, f := range folders {
-		levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f})
-	}
-	return append(levels, collab.Resource{OrganizationRef: in.OrganizationRef}), err
+	return levels, nil
 }

@@ -81,7 +81,7 @@ func (s *Store) ChangeMembers(
 		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
 	}}
 	errs := c.all(ctx)
-	s.forgetProfiles()
+	s.forgetProfiles(users...)
 	if !create {
 		return errs
 	}
@@ -98,6 +98,7 @@ func (s *Store) ChangeMembers(
 func (s *Store) AddUnlessRemoved(
 	ctx context.Context, req *request.Request, in collab.Resource, user string, change func(m *collab.Member),
 ) error {
+	defer s.forgetProfiles(user)
 	removals, err := s.removedKeys(ctx, in, user)
 	if err != nil {
 		return err
@@ -185,6 +186,36 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 		members[m.UserID] = m
 	}
 	return members, err
+}
+
+// TimeZones returns the time zones of users, by user id: that of the member of the organization, else
+// the first of the user's folders and documents that has one. It looks at no more than 100 of these.
+func (s *Store) TimeZones(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]string, error) {
+	members, err := s.Members(ctx, org, users)
+	if err != nil {
+		return nil, err
+	}
+	zones := make([]string, len(users))
+	err = store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+		if zones[i] = members[users[i]].TimeZone; zones[i] != "" {
+			return nil
+		}
+		items, _, err := s.QueryPage(ctx, store.Scan{
+			PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(users[i])), Limit: listedGrants, Strong: true,
+		})
+		for _, it := range items {
+			m, err := s.GrantOf(it, users[i])
+			if zones[i] = m.TimeZone; err != nil || zones[i] != "" {
+				return err
+			}
+		}
+		return err
+	})
+	list := make(map[string]string, len(users))
+	for i, u := range users {
+		list[u] = zones[i]
+	}
+	return list, err
 }
 
 // DocumentNames returns the names of existing documents, in one read with eventual consistency.

@@ -34,7 +34,7 @@ func (s *Store) FindMembers(
 		}
 		for _, p := range users {
 			if m, ok := byUser[p.User]; ok {
-				list = append(list, collab.FoundMember{Member: m, Position: p})
+				list = append(list, collab.FoundMember{Member: m, In: q.In, Position: p})
 			}
 		}
 		return list, next, nil
@@ -250,7 +250,7 @@ func (s *Store) listMembers(
 				continue
 			}
 		}
-		list = append(list, collab.FoundMember{Member: m, Position: collab.MemberPosition{User: m.UserID}})
+		list = append(list, collab.FoundMember{Member: m, In: in, Position: collab.MemberPosition{User: m.UserID}})
 	}
 	return list, next, nil
 }
@@ -301,14 +301,13 @@ func (s *Store) MembersOf(
 	return profilesOf(parts, ids), last, err
 }
 
-// profilesOf returns the users with ids that a part has, each once: see collab.Profiles. The last
-// part is the organization's.
+// profilesOf returns the users with ids that a part has, each once: see collab.Profile.
 func profilesOf(parts []map[string]collab.Member, ids []string) (list []collab.Profile) {
 	profiles := collab.Profiles{}
-	for i, part := range parts {
+	for _, part := range parts {
 		for _, id := range ids {
 			if m, ok := part[id]; ok {
-				profiles.Add(m, i == len(parts)-1)
+				profiles[id] = profiles[id].Or(collab.ProfileOf(m))
 			}
 		}
 	}
@@ -345,7 +344,7 @@ func (s *Store) documentMembers(
 		if err != nil {
 			return nil, nil, err
 		}
-		list, docs = append(list, collab.FoundMember{Member: m, Document: doc.Document, Position: at}), append(docs, doc)
+		list, docs = append(list, collab.FoundMember{Member: m, In: doc.Resource(), Position: at}), append(docs, doc)
 	}
 	current, err := s.Current(ctx, org, docs)
 	if err != nil {

@@ -137,7 +137,7 @@ func testFindMembers(t *testing.T, s *Store) {
 				for _, m := range list {
 					text := m.UserID
 					if test.q.EachDocument {
-						text += " " + m.Document
+						text += " " + m.In.Document.Document
 					}
 					found, positions = append(found, text), append(positions, m.Position)
 				}

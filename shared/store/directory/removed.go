@@ -92,6 +92,7 @@ func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user 
 // ends their notifications. It keeps data written after at, because the users were added again. The
 // removals expire with the users' last tokens, except removals that existed before.
 func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {
+	defer s.forgetProfiles(users...)
 	in := collab.Resource{OrganizationRef: org}
 	if err := s.flagRemovals(ctx, in); err != nil {
 		return err
@@ -133,7 +134,7 @@ func (s *Store) RemovalExpiry() int64 {
 // groups in it. Removed users see nothing of the organization or document, whatever its access
 // type: see Viewings. The errors correspond to users: NOT_FOUND if the user is not in the resource.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
-	defer s.forgetProfiles()
+	defer s.forgetProfiles(users...)
 	errs := make([]error, len(users))
 	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
 	if err != nil {

@@ -214,7 +214,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	}, tagged)
 	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
 	w.must(err)
-	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone)...))
+	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone, nil)...))
 	w.thread(doc, "deleted", func(th *collab.Thread) {
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
 	}, comment(1, person, words))
@@ -409,7 +409,7 @@ func (w *world) left() {
 	want := []string{
 		"alone of " + erased + " to  for &{restricted  []}, ",
 		`of bob of {"userId":"bob"} to ` + erased + " for <nil>, rejected",
-		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]} {🎉 []}]`,
+		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]}]`,
 		"of the person of " + erased + " to " + erased + " for &{restricted  [bob]}, accepted",
 		"  1 by erased-user:    []",
 		"  2 by bob: fine, {{erased-user}}   []",

@@ -142,7 +142,7 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 	case f.Kind == keys.AThread:
 		return r.change(ctx, f, reason)
 	case !theirs:
-		return r.change(ctx, f, nil)
+		return r.change(ctx, f, unused)
 	}
 	answered, err := r.thread(f).lastAnswer(ctx, r, f)
 	if err != nil || answered <= f.Text(keys.SK) { // otherwise it is deleted
@@ -197,6 +197,16 @@ func changeKept(it store.Item, change func(kept map[string]json.RawMessage) bool
 		it["kept"] = store.Text(string(text))
 	}
 	return it
+}
+
+// unused removes the emojis that nobody else used from a comment.
+func unused(it store.Item) store.Item {
+	var c collab.Comment
+	if it.Decode(&c) != nil || !slices.ContainsFunc(c.Reactions, collab.Reaction.Unused) {
+		return it
+	}
+	c.Reactions = slices.DeleteFunc(c.Reactions, collab.Reaction.Unused)
+	return store.Overlay[collab.Comment](it, store.ItemOf(it.Key(), c))
 }
 
 // blank returns an erased comment that keeps only its id and times, because others replied.

@@ -179,15 +179,18 @@ func (r *Reader) Notifications(
 				position = pointers[wanted-1].sk
 			}
 		}
-		entries, err := r.entries(ctx, q, pointers, did)
+		entries, n, err := r.entries(ctx, q, pointers, did)
 		if err != nil {
 			return nil, "", err
 		}
 		list = append(list, entries...)
+		if n < len(pointers) {
+			return list, pointers[n-1].sk, nil
+		}
 		if !more {
 			return list, "", nil
 		}
-		if len(list) >= limit || examined >= inboxExamined {
+		if len(list) >= limit || examined >= inboxExamined || collab.UsageOf(ctx).PageLeft() <= 0 {
 			return list, position, nil
 		}
 	}
@@ -318,14 +321,16 @@ func (s *Store) named(
 	return items, more, nil
 }
 
-// entries reads the notifications of pointers that match q, with the user's actions. If known is
-// nil, it reads these.
+// entries reads the notifications of the first n pointers that match q, with the user's actions: as
+// many as fit in half of the page of the request, at least one. The other half is for their threads.
+// If known is nil, it reads the actions.
 func (r *Reader) entries(
 	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
-) ([]collab.InboxEntry, error) {
+) (list []collab.InboxEntry, n int, err error) {
 	if len(pointers) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
+	half := collab.UsageOf(ctx).PageLeft() / 2
 	did := collab.Deref(known)
 	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(r.org, p.id) })
 	var found map[keys.Key]store.Item
@@ -334,9 +339,9 @@ func (r *Reader) entries(
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		if q.User == "" {
-			found, err = r.GetAll(within, itemKeys, true)
+			found, n, err = r.GetSome(within, itemKeys, true, half)
 		} else {
-			found, err = r.GetSettled(within, itemKeys)
+			found, n, err = r.GetSomeSettled(within, itemKeys, half)
 		}
 		return err
 	})
@@ -357,27 +362,26 @@ func (r *Reader) entries(
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var list []collab.InboxEntry
-	for i, p := range pointers {
+	for i, p := range pointers[:n] {
 		it := found[itemKeys[i]]
 		if it == nil {
 			continue
 		}
-		var n notificationItem
-		if err := it.Decode(&n); err != nil {
-			return nil, err
+		var v notificationItem
+		if err := it.Decode(&v); err != nil {
+			return nil, 0, err
 		}
 		did := did.of(p)
 		e := collab.InboxEntry{
-			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned, Following: p.Following,
+			Notification: v.Body.Value, To: v.To, ToAll: p.toAll || v.All && q.User == "", Mentioned: p.Mentioned, Following: p.Following,
 			Address: p.Address, Verify: p.Verify, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
 			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk,
-			n.DeletedAt != 0, did.DeletedAt != 0,
+			v.DeletedAt != 0, did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			q.User != "" && !current[e.Document(r.org)],
 			p.toAll && (e.ActionUser.UserID == q.User || unwanted[e.DocumentID]):
@@ -386,10 +390,10 @@ func (r *Reader) entries(
 		list = append(list, e)
 	}
 	if q.User != "" || len(list) == 0 {
-		return list, nil
+		return list, n, nil
 	}
-	current, err := r.directory.Current(ctx, r.org, collab.Map(list, func(e collab.InboxEntry) collab.DocumentRef { return e.Document(r.org) }))
-	return collab.Where(list, func(e collab.InboxEntry) bool { return current[e.Document(r.org)] }), err
+	current, err = r.directory.Current(ctx, r.org, collab.Map(list, func(e collab.InboxEntry) collab.DocumentRef { return e.Document(r.org) }))
+	return collab.Where(list, func(e collab.InboxEntry) bool { return current[e.Document(r.org)] }), n, err
 }
 
 // withoutTwins removes items with repeated sort keys. It prefers a user's own entry, unless hidden,

@@ -67,7 +67,7 @@ func (r *Reader) ToNotify(ctx context.Context, from, channel, notice string) (*T
 func (t *ToNotify) Next(ctx context.Context, limit int) (list []collab.InboxEntry, more bool, err error) {
 	next := t.pointers[:min(len(t.pointers), limit)]
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
-	if list, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
+	if list, _, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
 		return nil, false, err
 	}
 	for _, p := range next {
@@ -152,7 +152,8 @@ func (r *Reader) At(ctx context.Context, positions []string) ([]collab.InboxEntr
 			pointers = append(pointers, p)
 		}
 	}
-	return r.entries(ctx, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}, pointers, nil)
+	list, _, err := r.entries(ctx, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}, pointers, nil)
+	return list, err
 }
 
 // pointerOf returns an entry of a user's own inbox.

@@ -22,26 +22,9 @@ import (
 func (s *Store) AddAnnotation(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
 ) error {
-	head := headItem(doc, &th.Annotation)
-	head[keys.AddedBy] = store.Text(req.Mark())
-	setTimeKey(head, doc, th.ID, th.Latest())
-	if err := store.CheckSize(head, add.Field); err != nil {
-		return err
-	}
-	look := store.NewItem(keys.AnnotationID(doc, th.ID))
-	writes := []store.Write{store.Create(head), store.Put(look)}
-	comments, err := newComments(req, doc, th.ID, th.Comments, req.Mark(), add.Field+"."+add.Comments)
+	writes, head, err := addition(req, doc, th, add)
 	if err != nil {
 		return err
-	}
-	if bytes(comments)+head.Size() > store.MaxWriteBytes {
-		return tooMuch(add.Field)
-	}
-	for _, c := range comments {
-		writes = append(writes, replaceComment(c))
-	}
-	if add.Import {
-		writes = append(writes, importedWrite(doc, th.ID, req.Millis(), th.Comments))
 	}
 	refused, err := s.Outbox.Commit(ctx, req, writes, add.Event)
 	switch {
@@ -59,12 +42,48 @@ func (s *Store) AddAnnotation(
 	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
 }
 
+// addition returns the writes that add an annotation, and its head.
+func addition(req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) ([]store.Write, store.Item, error) {
+	head := headItem(doc, &th.Annotation)
+	head[keys.AddedBy] = store.Text(req.Mark())
+	setTimeKey(head, doc, th.ID, th.Latest())
+	if err := store.CheckSize(head, add.Field); err != nil {
+		return nil, nil, err
+	}
+	look := store.NewItem(keys.AnnotationID(doc, th.ID))
+	writes := []store.Write{store.Create(head), store.Put(look)}
+	comments, err := newComments(req, doc, th.ID, th.Comments, req.Mark(), add.Field+"."+add.Comments)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bytes(comments)+head.Size() > store.MaxWriteBytes {
+		return nil, nil, tooMuch(add.Field)
+	}
+	for _, c := range comments {
+		writes = append(writes, replaceComment(c))
+	}
+	if add.Import {
+		writes = append(writes, importedWrite(doc, th.ID, req.Millis(), th.Comments))
+	}
+	return writes, head, nil
+}
+
 // AddAnnotations calls AddAnnotation concurrently for several annotations. The errors correspond to
 // list.
 func (s *Store) AddAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
 	errs := make([]error, len(list))
+	if collab.UsageOf(ctx).Limited() {
+		calls := make([][]store.Write, len(list))
+		for i := range list {
+			calls[i], _, _ = addition(req, doc, list[i], adds[i])
+			calls[i] = append(calls[i], s.Outbox.Record(adds[i].Event)...)
+		}
+		if err := s.Reserve(ctx, calls...); err != nil {
+			return slices.Repeat([]error{err}, len(list))
+		}
+	}
 	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, req, doc, list[i], adds[i]) })
 	return errs
 }
@@ -166,6 +185,9 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	for i := range a.comments {
 		latest = max(latest, a.comments[i].Moved())
 	}
+	if err := a.reserve(ctx); err != nil {
+		return nil, err
+	}
 	if before, err = a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0]); err != nil {
 		return nil, err
 	}
@@ -179,6 +201,22 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 		}
 	}
 	return nil, store.ErrAborted(nameOf(a.ann))
+}
+
+// reserve reserves the writes of run.
+func (a *adding) reserve(ctx context.Context) error {
+	if !collab.UsageOf(ctx).Limited() {
+		return nil
+	}
+	touch := []store.Write{store.Rewriting(headKey(a.doc, a.ann))}
+	put := collab.Map(a.items, store.Put)
+	if a.add.Event != nil {
+		put = append(put, a.s.Outbox.Record(a.add.Event(&collab.Annotation{ID: a.ann}, a.comments))...)
+	}
+	if a.add.First {
+		return a.s.Reserve(ctx, touch, touch, put)
+	}
+	return a.s.Reserve(ctx, touch, put)
 }
 
 const tries = 20

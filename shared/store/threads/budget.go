@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 )
 
@@ -55,10 +56,11 @@ func (c *cost) query(entries []store.Item) {
 
 // budget tracks the reads for a page, and sizes the next read.
 type budget struct {
-	most    int // annotations on the page
-	taken   int // threads
-	content int // bytes of threads taken
-	sources int // finished ranges
+	usage   *collab.Usage // of the request
+	most    int           // annotations on the page
+	taken   int           // threads
+	content int           // bytes of threads taken
+	sources int           // finished ranges
 	spent   cost
 	sifted  float64 // capacity units of rejected threads
 	dearest float64 // of the largest rejected thread
@@ -77,7 +79,7 @@ func (b *budget) want() int { return b.most - b.taken }
 
 // over reports whether the page ends because it is full or at its limits.
 func (b *budget) over() bool {
-	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.asked >= mostAsked
+	return b.want() == 0 || b.usage.PageLeft() <= 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.asked >= mostAsked
 }
 
 // sift counts a rejected thread or head. inRange is true if it was read in a range.
@@ -133,9 +135,21 @@ func (b *budget) itemsFor(want int) int {
 	return int(math.Ceil(float64(want)*perThread)) + 1
 }
 
+// mostQuery is the most units of one query with eventual consistency.
+const mostQuery = 128
+
+// fitting returns how many of n reads of about units fit on the page, at least 1.
+func (b *budget) fitting(n int, units float64) int {
+	return max(1, int(min(float64(n), b.usage.PageLeft()/units)))
+}
+
 // window returns the number of threads to fetch concurrently, no more than the page needs.
 func (b *budget) window(entries, concurrency int) int {
-	n := min(concurrency, b.want())
+	units := 2.0 * mostQuery // strong
+	if b.taken > 0 {
+		units = 2 * readUnits(b.content/b.taken)
+	}
+	n := b.fitting(min(concurrency, b.want()), units)
 	switch average := b.content / max(1, b.taken); {
 	case b.taken == 0 && entries > concurrency:
 		n = min(n, threadsAhead)
@@ -155,6 +169,9 @@ func (b *budget) width() int {
 	n := min(readAhead, math.Ceil(float64(b.want())/float64(max(1, b.perSource()))))
 	if average := b.content / b.sources; average > 0 {
 		n = min(n, math.Ceil(float64(pageBytes-b.content)/float64(average)))
+	}
+	if b.usage.Limited() {
+		return b.fitting(int(n), mostQuery)
 	}
 	return max(1, int(n))
 }

@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 
 	"collabdata/shared/collab"
@@ -52,26 +53,38 @@ func (s *Store) ListComments(
 // Comments returns the existing comments of an annotation by id, with strong consistency. It
 // returns NOT_FOUND if the annotation does not exist.
 func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error) {
+	comments, _, err := s.SomeComments(ctx, doc, ann, ids, math.Inf(1))
+	return comments, err
+}
+
+// SomeComments is Comments for the first n ids: as many as about units read units allow, at least
+// one.
+func (s *Store) SomeComments(
+	ctx context.Context, doc collab.DocumentRef, ann string, ids []int64, units float64,
+) (comments map[int64]collab.Comment, n int, err error) {
 	itemKeys := []keys.Key{headKey(doc, ann)}
 	for _, id := range ids {
 		itemKeys = append(itemKeys, commentKey(doc, ann, id))
 	}
-	found, err := s.GetAll(ctx, itemKeys, true)
-	if err == nil && found[itemKeys[0]] == nil {
+	const least = 200 // for the head and a comment
+	found, n, err := s.GetSome(ctx, itemKeys, true, max(units, least))
+	head := found[itemKeys[0]]
+	if err == nil && head == nil {
 		err = collab.NoAnnotation(doc, ann)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	comments := make(map[int64]collab.Comment, len(ids))
-	for i, id := range ids {
-		if it := found[itemKeys[i+1]]; it != nil && belongs(it, found[itemKeys[0]]) {
+	n--
+	comments = make(map[int64]collab.Comment, n)
+	for i, id := range ids[:n] {
+		if it := found[itemKeys[i+1]]; it != nil && belongs(it, head) {
 			if comments[id], err = readComment(it); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
 	}
-	return comments, nil
+	return comments, n, nil
 }
 
 // RecentComments returns an annotation with up to most of its last comments with ids below

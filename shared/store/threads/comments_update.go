@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -23,10 +24,12 @@ func (s *Store) UpdateComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
 	u := &commentUpdate{s: s, req: req, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
-	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.At, nil) })
-	if c.At == 0 {
-		u.touch = sync.OnceValues(func() (store.Item, error) { return s.Get(ctx, headKey(doc, ann)) })
-	}
+	u.touch = sync.OnceValues(func() (store.Item, error) {
+		if c.At == 0 {
+			return s.Get(ctx, headKey(doc, ann))
+		}
+		return s.touch(ctx, doc, ann, c.At, nil)
+	})
 	group := collab.MaxComments
 	if c.Event == nil {
 		group = 1
@@ -60,6 +63,8 @@ type commentUpdate struct {
 	ann   string
 	c     collab.CommentChange
 	touch func() (store.Item, error) // touches the head once, and returns it as before
+
+	touched atomic.Bool
 
 	mu       sync.Mutex
 	failures map[int64]error
@@ -143,6 +148,15 @@ func (u *commentUpdate) compute(
 	}
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
+	}
+	if u.c.At != 0 && collab.UsageOf(ctx).Limited() && !u.touched.Swap(true) {
+		put := writes
+		if u.c.Event != nil {
+			put = slices.Concat(put, u.s.Outbox.Record(u.c.Event(&collab.Annotation{ID: u.ann}, were, changed)))
+		}
+		if err := u.s.Reserve(ctx, []store.Write{store.Rewriting(headKey(u.doc, u.ann))}, put); err != nil {
+			return nil, len(ids), nil, err
+		}
 	}
 	itself, err := u.touch()
 	if err == nil && itself == nil {

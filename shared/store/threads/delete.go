@@ -45,8 +45,8 @@ func (s *Store) DeleteAnnotations(
 	repeated := job != nil
 	if job == nil {
 		job, heads, err = s.keepJob(ctx, req, doc, ids, d)
-	} else {
-		heads, err = s.heads(ctx, doc, threadIDs(job))
+	} else if heads, err = s.heads(ctx, doc, threadIDs(job)); err == nil {
+		err = s.reserveDeletion(ctx, doc, job, d)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -140,10 +140,26 @@ func (s *Store) keepJob(
 			job.Threads = append(job.Threads, outbox.JobThread{ID: id, Birth: birth(found[headKey(doc, id)])})
 		}
 	}
+	if err := s.reserveDeletion(ctx, doc, job, d); err != nil {
+		return nil, nil, err
+	}
 	if len(job.Threads) > 0 {
 		_, err = s.Outbox.AddJob(ctx, *job)
 	}
 	return job, found, err
+}
+
+// reserveDeletion reserves the writes of deleteHead for the threads of a job.
+func (s *Store) reserveDeletion(ctx context.Context, doc collab.DocumentRef, job *outbox.Job, d collab.AnnotationDeletion) error {
+	var calls [][]store.Write
+	for _, th := range job.Threads {
+		mark := []store.Write{store.Rewriting(headKey(doc, th.ID))}
+		if d.Unanswered {
+			calls = append(calls, mark)
+		}
+		calls = append(calls, append(mark, s.leftLookUp(doc, th.ID), s.leftWrite(ctx, doc, &collab.Annotation{ID: th.ID}, true)))
+	}
+	return s.Reserve(ctx, calls...)
 }
 
 // selects reports whether a selector matches an annotation with a head, which may be nil.
@@ -313,12 +329,21 @@ func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 	if err != nil || len(items) == 0 {
 		return err
 	}
+	var deletes []store.Write
 	for _, it := range items {
 		_, id, err := keys.ParseAnnotation(it.Text(keys.SK))
 		if err != nil {
 			continue // from a later version
 		}
 		d.planned = append(d.planned, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
+		deletes = append(deletes, store.Delete(it.Key()))
+	}
+	calls := [][]store.Write{{store.Rewriting(headKey(d.doc, d.ann))}, deletes}
+	if d.event == nil { // one by one
+		calls = append(calls[:1], slices.Collect(slices.Chunk(deletes, 1))...)
+	}
+	if err := d.s.Reserve(ctx, calls...); err != nil {
+		return err
 	}
 	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned})
 }

@@ -21,15 +21,12 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 			return err
 		}
 		w.move(examined[len(examined)-len(entries)-1].at)
-		if w.ended = len(entries) > 0 && w.siftedEnough(); w.ended {
+		if w.ended = len(entries) > 0 && (w.siftedEnough() || w.usage.PageLeft() <= 0); w.ended {
 			return nil
 		}
 	}
 	return err
 }
-
-// fewAhead is the number of threads that a person's request fetches ahead once it has read much.
-const fewAhead = 4
 
 // emit yields the entries that match, in order. It fetches threads concurrently, but reads the
 // rest of a long thread only in its turn, so that memory holds one long thread at a time.
@@ -42,15 +39,12 @@ func (w *walk) emit(ctx context.Context, entries []entry) error {
 	begun := make([]<-chan *threadReader, len(entries))
 	ahead := 0
 	for i, e := range entries {
-		usage := collab.UsageOf(ctx)
-		if w.want() == 0 || i > 0 && (w.siftedEnough() || usage.EndsPage()) {
+		fetched := e.thread != nil || i < ahead
+		if w.want() == 0 || i > 0 && (w.siftedEnough() || !fetched && w.usage.PageLeft() <= 0) {
 			w.ended = true
 			return nil
 		}
 		window := w.window(len(entries), store.Concurrency)
-		if usage.HasRead() { // threads of a person's request may be large
-			window = min(window, fewAhead)
-		}
 		if w.sifts {
 			window = min(window, w.siftAhead())
 		}
@@ -60,6 +54,9 @@ func (w *walk) emit(ctx context.Context, entries []entry) error {
 		r := <-begun[i]
 		begun[i] = nil
 		t, err := r.finish(ctx)
+		if w.ended = i > 0 && (err == collab.ErrRead || r.short); w.ended {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -138,6 +135,7 @@ type threadReader struct {
 	*store.Table
 	scan  store.Scan // the rest to read
 	more  bool       // something is left
+	short bool       // a person's bound ends the reading
 	head  store.Item
 	t     *collab.Thread // nil until the head is read
 	items int
@@ -146,8 +144,12 @@ type threadReader struct {
 }
 
 func (r *threadReader) read(ctx context.Context) {
-	var items []store.Item
-	items, r.more, r.err = r.QueryPage(ctx, r.scan)
+	items, more, err := r.QueryPage(ctx, r.scan)
+	if err == collab.ErrRead && r.t != nil {
+		r.short = true
+		return
+	}
+	r.more, r.err = more, err
 	for _, it := range items {
 		r.scan.Keys = r.scan.Keys.After(it.Text(keys.SK))
 		if err := r.add(it); err != nil {
@@ -184,9 +186,9 @@ func (r *threadReader) add(it store.Item) error {
 }
 
 // finish reads the rest of the thread and returns it, nil if it does not exist. It truncates a
-// thread that is larger than a page, and marks it.
+// thread that is larger than a page, or than a person's bound allows, and marks it.
 func (r *threadReader) finish(ctx context.Context) (*collab.Thread, error) {
-	for r.err == nil && r.more && r.bytes <= pageBytes {
+	for r.err == nil && r.more && !r.short && r.bytes <= pageBytes {
 		r.read(ctx)
 	}
 	if r.err != nil || r.t == nil {

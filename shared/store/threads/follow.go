@@ -44,6 +44,23 @@ func (s *Store) Following(ctx context.Context, docs []collab.DocumentRef, user s
 	return levels, nil
 }
 
+// FollowAll is Follow for several documents. It reserves the writes of all before the first.
+func (s *Store) FollowAll(ctx context.Context, req *request.Request, docs []collab.DocumentRef, users []string, level collab.Level) error {
+	if collab.UsageOf(ctx).Limited() {
+		itemKeys := collab.Map(docs, keys.Followers)
+		if _, err := s.GetAll(ctx, itemKeys, false); err != nil {
+			return err
+		}
+		if err := s.Reserve(ctx, collab.Map(itemKeys, func(k keys.Key) []store.Write { return []store.Write{store.Rewriting(k)} })...); err != nil {
+			return err
+		}
+	}
+	return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
+		_, err := s.Follow(ctx, req, docs[i], users, level)
+		return err
+	})
+}
+
 // Follow sets the level of users for a document to LevelAll or LevelDefault, and returns their
 // previous levels. It returns RESOURCE_EXHAUSTED, and changes nothing, if more than
 // collab.MaxFollowers would follow the document.
@@ -59,16 +76,14 @@ func (s *Store) Follow(
 		var v followersItem
 		changed := false
 		write, err := store.Rewritten(k, it, req.Mark(), &v, func(v *followersItem, _ bool) error {
-			before = collab.Map(users, v.Follows.Of)
+			was := v.Follows
+			before = collab.Map(users, was.Of)
 			for i, u := range users {
 				if before[i] != level {
 					v.Follows, changed = v.Follows.Set(u, level), true
 				}
 			}
-			if changed && level == collab.LevelAll && v.Follows.Len() > collab.MaxFollowers {
-				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow a document", collab.MaxFollowers)
-			}
-			return nil
+			return collab.CheckFollows(was, v.Follows, collab.MaxFollowers, req.Person != nil)
 		})
 		if err != nil || !changed {
 			return nil, err

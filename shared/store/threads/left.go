@@ -69,6 +69,8 @@ const (
 	mostLeft       = 10_000 // by Left: about 300 read units
 )
 
+var errTooMuchLeft = collab.Errorf(collab.FailedPrecondition, "too much changed since updatedAfter: read the document again")
+
 // FindDeleted returns the time at which an annotation was deleted and the request id. It returns 0
 // if the annotation is not among the latest 2,000 that left the document within LeftFor. It reads
 // with eventual consistency.
@@ -94,8 +96,8 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 // annotations that changed since after without a new lastUpdated; the users may not see them, and
 // they may not exist.
 //
-// It returns FAILED_PRECONDITION if list exceeds most, if changed exceeds collab.MaxPageSize, if
-// too many left the document, or if after is more than LeftFor ago. most does not limit changed,
+// It returns FAILED_PRECONDITION if list exceeds most, or what a page of the request may read, if
+// changed exceeds collab.MaxPageSize, if too many left the document, or if after is more than LeftFor ago. most does not limit changed,
 // because that would reveal hidden annotations. It reads with eventual consistency.
 func (s *Store) Left(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
@@ -136,7 +138,7 @@ func (s *Store) Left(
 				moved[t.ID], changed = true, append(changed, t.ID)
 			}
 			if len(changed) > collab.MaxPageSize {
-				return nil, nil, collab.Errorf(collab.FailedPrecondition, "too much changed since updatedAfter: read the document again")
+				return nil, nil, errTooMuchLeft
 			}
 			continue
 		}
@@ -166,7 +168,11 @@ func (s *Store) Left(
 
 // stillLeft returns the annotations that do not exist, or that some viewer cannot see.
 func (s *Store) stillLeft(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, viewers collab.Viewers) ([]*collab.Thread, error) {
-	heads, err := s.GetAll(ctx, collab.Map(list, func(t *collab.Thread) keys.Key { return headKey(doc, t.ID) }), false)
+	itemKeys := collab.Map(list, func(t *collab.Thread) keys.Key { return headKey(doc, t.ID) })
+	heads, n, err := s.GetSome(ctx, itemKeys, false, collab.UsageOf(ctx).PageLeft())
+	if err == nil && n < len(list) {
+		err = errTooMuchLeft
+	}
 	if err != nil {
 		return nil, err
 	}

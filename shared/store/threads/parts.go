@@ -2,30 +2,47 @@ package threads
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 )
 
-// Parts reads parts of threads in one batch: each head with the existing comments of the part, in
-// order. A part is nil if its thread does not exist. Unless strong is true, it may miss changes,
-// but not additions, of the last second.
+// Parts reads parts of threads: each head with the existing comments of the part, in order. A part
+// is nil if its thread does not exist. Unless strong is true, it may miss changes, but not
+// additions, of the last second.
+//
+// It reads the first parts, as many as fit on the page of the request, at least one: see
+// collab.Usage.PageLeft.
 func (s *Store) Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error) {
 	var itemKeys []keys.Key
-	for _, p := range parts {
+	ends := make([]int, len(parts)) // of each part in itemKeys
+	for i, p := range parts {
 		itemKeys = append(itemKeys, headKey(p.Document, p.Annotation))
 		for _, id := range p.Comments {
 			itemKeys = append(itemKeys, commentKey(p.Document, p.Annotation, id))
 		}
+		ends[i] = len(itemKeys)
 	}
-	get := s.GetSettled
+	some, all := s.GetSomeSettled, s.GetSettled
 	if strong {
-		get = func(ctx context.Context, k []keys.Key) (map[keys.Key]store.Item, error) {
+		some = func(ctx context.Context, k []keys.Key, units float64) (map[keys.Key]store.Item, int, error) {
+			return s.GetSome(ctx, k, true, units)
+		}
+		all = func(ctx context.Context, k []keys.Key) (map[keys.Key]store.Item, error) {
 			return s.GetAll(ctx, k, true)
 		}
 	}
-	found, err := get(ctx, itemKeys)
+	found, n, err := some(ctx, itemKeys, collab.UsageOf(ctx).PageLeft())
+	if err == nil && n < len(itemKeys) {
+		var rest map[keys.Key]store.Item
+		whole, _ := slices.BinarySearch(ends, n) // the part that is cut
+		rest, err = all(ctx, itemKeys[n:ends[whole]])
+		maps.Copy(found, rest)
+		parts = parts[:whole+1]
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,8 @@ func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Ke
 
 // ReadStates returns up to most read states for a document and its visible annotations. They belong
 // to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
-// page and after the last. It reads with strong consistency, except the annotations for a viewer.
+// page and after the last. The list ends early at the end of a page of the request: see
+// collab.Usage.PageLeft. It reads with strong consistency, except the annotations for a viewer.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
 ) (list []collab.UserReadState, next string, err error) {
@@ -135,6 +136,7 @@ func (s *Store) ReadStates(
 		return nil, "", err
 	}
 	states, heads := make([]collab.UserReadState, len(items)), make([]keys.Key, 0, len(items))
+	var places []int // of the heads in items
 	for i, it := range items {
 		parts, err := keys.Split(it.Text(keys.SK))
 		if err != nil {
@@ -144,12 +146,15 @@ func (s *Store) ReadStates(
 			continue
 		} else if len(parts) == 2 {
 			states[i].Annotation = parts[1]
-			heads = append(heads, headKey(doc, parts[1]))
+			heads, places = append(heads, headKey(doc, parts[1])), append(places, i)
 		}
 	}
-	found, err := s.GetAll(ctx, heads, of == nil)
+	found, n, err := s.GetSome(ctx, heads, of == nil, collab.UsageOf(ctx).PageLeft())
 	if err != nil {
 		return nil, "", err
+	}
+	if n < len(heads) {
+		items, more = items[:places[n]], true
 	}
 	for i, it := range items {
 		v, err := decodeReadState(it)
@@ -336,7 +341,8 @@ const (
 
 // Count counts the annotations of documents with one of statuses, nil for any, and the unread ones
 // for a user, if user is not "". If sight is not nil, it counts only visible ones, and returns its
-// errors. It reads indexes, which may lag by a second.
+// errors. It stops where the bound of a person's request refuses reads. It reads indexes, which may
+// lag by a second.
 func (s *Store) Count(
 	ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
 ) ([]collab.AnnotationCount, error) {
@@ -351,6 +357,9 @@ func (s *Store) Count(
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
 		if who, ok := viewers[docs[i]]; sight == nil || ok && who.May() {
 			counts[i], err = s.countIn(ctx, docs[i], statuses, user, who, mostLooked/len(docs))
+		}
+		if err == collab.ErrRead {
+			counts[i].TotalIsAtLeast, counts[i].UnreadAtLeast, err = true, user != "", nil
 		}
 		return err
 	})
@@ -423,14 +432,11 @@ func (s *Store) countIn(
 	}
 	var mu sync.Mutex
 	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
-		if collab.UsageOf(ctx).EndsPage() {
-			mu.Lock()
-			defer mu.Unlock()
-			n.UnreadAtLeast = true
-			return nil
-		}
 		e, _ := p.entryOf(unsure[i])
 		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, states.before(e.id, unsure[i]))
+		if err == collab.ErrRead {
+			err = nil
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if unread {

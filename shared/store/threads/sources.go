@@ -126,6 +126,11 @@ func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	for len(p.entries) == 0 && !p.done {
 		q.Keys = src.keys
 		items, more, err := w.QueryPage(ctx, q)
+		if err == collab.ErrRead && src.reading != nil {
+			src.reading.more, src.reading.short = true, true
+			src.finish(&p)
+			break
+		}
 		if err != nil {
 			return part{}, err
 		}

@@ -48,6 +48,11 @@ func (s *Store) UpdateAnnotations(
 	for part := range slices.Chunk(updates, headsAtOnce) {
 		itemKeys := collab.Map(part, (*update).key)
 		found, err := s.GetAll(ctx, itemKeys, true)
+		if err == nil && collab.UsageOf(ctx).Limited() {
+			calls := make([][]store.Write, len(part))
+			store.All(len(part), func(i int) { calls[i] = part[i].first(ctx, found[itemKeys[i]]) })
+			err = s.Reserve(ctx, calls...)
+		}
 		store.All(len(part), func(i int) {
 			u := part[i]
 			if errs[u.n] = err; err == nil {
@@ -67,17 +72,54 @@ type update struct {
 	c   collab.AnnotationChange
 
 	events []*collab.Event // recorded by the writes
+	begun  *attempt        // the first one, nil after it
+}
+
+// attempt is one computation of the writes of an update.
+type attempt struct {
+	writes []store.Write
+	err    error
+}
+
+// first computes the writes of the first attempt, for head.
+func (u *update) first(ctx context.Context, found store.Item) []store.Write {
+	u.begun = new(attempt)
+	u.begun.writes, u.begun.err = u.compute(ctx, found)
+	return u.begun.writes
 }
 
 // SetLevel sets the level of users for annotations. The errors correspond to ids: NOT_FOUND if the
 // annotation does not exist, RESOURCE_EXHAUSTED if more than collab.MaxFollows users would have a
-// level.
+// level. If check, which can be nil, returns an error for one of the annotations, SetLevel returns it
+// for all, and changes nothing.
 func (s *Store) SetLevel(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids, users []string, level collab.Level,
+	check func(*collab.Annotation) error,
 ) []error {
 	errs := make([]error, len(ids))
+	heads, err := s.heads(ctx, doc, ids)
+	calls := make([][]store.Write, len(ids))
+	for i, id := range ids {
+		k := headKey(doc, id)
+		calls[i] = []store.Write{store.Rewriting(k)}
+		if err == nil && heads[k] == nil {
+			err = collab.NoAnnotation(doc, id)
+		}
+		if err == nil && check != nil {
+			var a collab.Annotation
+			if a, err = readHead(heads[k]); err == nil {
+				err = check(&a)
+			}
+		}
+	}
+	if err == nil {
+		err = s.Reserve(ctx, calls...)
+	}
+	if err != nil {
+		return slices.Repeat([]error{err}, len(ids))
+	}
 	store.All(len(ids), func(i int) {
-		errs[i] = s.changeFollows(ctx, req, doc, ids[i], func(f *collab.Follows) *collab.Follows {
+		errs[i] = s.changeFollows(ctx, req, doc, ids[i], heads[headKey(doc, ids[i])], func(f *collab.Follows) *collab.Follows {
 			for _, u := range users {
 				if f.Of(u) != level {
 					f = f.Set(u, level)
@@ -94,7 +136,7 @@ func (s *Store) SetLevel(
 func (s *Store) RestoreLevels(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, users []string, levels []collab.Level,
 ) (before []collab.Level, err error) {
-	err = s.changeFollows(ctx, req, doc, id, func(f *collab.Follows) *collab.Follows {
+	err = s.changeFollows(ctx, req, doc, id, nil, func(f *collab.Follows) *collab.Follows {
 		before = make([]collab.Level, len(users))
 		for i, u := range users {
 			if before[i] = f.Of(u); before[i] == collab.LevelDefault {
@@ -106,13 +148,15 @@ func (s *Store) RestoreLevels(
 	return before, err
 }
 
-// changeFollows changes the followers of an annotation. change returns its argument if nothing
-// changes. It may be called several times.
+// changeFollows changes the followers of an annotation. it is its head as it was read, nil if it was
+// not. change returns its argument if nothing changes. It may be called several times.
 func (s *Store) changeFollows(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, change func(*collab.Follows) *collab.Follows,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, it store.Item, change func(*collab.Follows) *collab.Follows,
 ) error {
-	return s.Try(ctx, "annotation "+strconv.Quote(id), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
-		it, err := s.Get(ctx, headKey(doc, id))
+	return s.Try(ctx, "annotation "+strconv.Quote(id), req.Mark(), func(ctx context.Context) (_ []store.Write, err error) {
+		if it == nil {
+			it, err = s.Get(ctx, headKey(doc, id))
+		}
 		if err == nil && it == nil {
 			err = collab.NoAnnotation(doc, id)
 		}
@@ -125,12 +169,9 @@ func (s *Store) changeFollows(
 			before := a.Follows
 			a.Follows = change(before)
 			changed = a.Follows != before
-			if changed && a.Follows.Len() > collab.MaxFollows {
-				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow or mute an annotation", collab.MaxFollows)
-			}
-			return nil
+			return collab.CheckFollows(before, a.Follows, collab.MaxFollows, req.Person != nil)
 		})
-		if err != nil || !changed {
+		if it = nil; err != nil || !changed { // the next attempt reads it again
 			return nil, err
 		}
 		return []store.Write{write}, nil
@@ -143,17 +184,26 @@ func (u *update) key() keys.Key { return headKey(u.doc, u.id) }
 func (u *update) head(ctx context.Context, found store.Item) error {
 	first := true
 	return u.try(ctx, func(ctx context.Context) (_ []store.Write, err error) {
+		if begun := u.begun; begun != nil {
+			first, u.begun = false, nil
+			return begun.writes, begun.err
+		}
 		if !first {
 			if found, err = u.s.Get(ctx, u.key()); err != nil {
 				return nil, err
 			}
 		}
 		first = false
-		if found == nil {
-			return nil, collab.NoAnnotation(u.doc, u.id)
-		}
-		return u.changeHead(ctx, found, false, nil)
+		return u.compute(ctx, found)
 	})
+}
+
+// compute returns the writes of an attempt for the head as it was read, nil if there is none.
+func (u *update) compute(ctx context.Context, found store.Item) ([]store.Write, error) {
+	if found == nil {
+		return nil, collab.NoAnnotation(u.doc, u.id)
+	}
+	return u.changeHead(ctx, found, false, nil)
 }
 
 // try is store.Table.Try for the update's writes. Afterwards it notes the recorded events.
@@ -316,9 +366,4 @@ func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 		w.head = head
 	}
 	return w.changeHead(ctx, w.head, w.some, w.changes)
-}
-
-// MayRewriteHeads is MayRewrite for the heads of annotations.
-func (s *Store) MayRewriteHeads(ctx context.Context, doc collab.DocumentRef, ids []string) error {
-	return s.MayRewrite(ctx, collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })...)
 }

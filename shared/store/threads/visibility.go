@@ -74,6 +74,7 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 	}
 	var documents []collab.DocumentRef
 	var heads []keys.Key
+	var places []int // of these in entries
 	restricted := min(restrictedAtOnce, w.siftable())
 	fresh := map[collab.DocumentRef]bool{}
 	for i, e := range entries {
@@ -91,7 +92,7 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 				entries, rest = entries[:i], entries[i:]
 				break
 			}
-			heads = append(heads, headKey(e.document, e.id))
+			heads, places = append(heads, headKey(e.document, e.id)), append(places, i)
 		}
 	}
 	if err := w.ask(ctx, documents); err != nil {
@@ -101,9 +102,12 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 		entries, rest = entries[:i], slices.Concat(entries[i:], rest)
 		w.ended = i == 0
 	}
-	found, err := w.GetAll(ctx, heads, w.strong())
+	found, n, err := w.GetSome(ctx, heads, w.strong(), w.usage.PageLeft())
 	if err != nil {
 		return nil, nil, err
+	}
+	if n < len(heads) && places[n] < len(entries) {
+		entries, rest = entries[:places[n]], slices.Concat(entries[places[n]:], rest)
 	}
 	for _, e := range entries {
 		hidden, err := w.hides(e, found)

@@ -44,7 +44,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	w := &walk{
 		Store:   s,
 		plan:    newPlan(org, &q),
-		budget:  budget{most: most},
+		budget:  budget{usage: collab.UsageOf(ctx), most: most},
 		yield:   yield,
 		sifts:   needsScan(&q),
 		states:  map[collab.DocumentRef]*readStates{},

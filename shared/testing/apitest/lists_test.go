@@ -609,7 +609,7 @@ var listed = map[string]list{
 	}},
 	"/v2/users/get": {draws: 10, request: func(w *world) map[string]any {
 		data := w.optional(3, map[string]any{
-			"userIds": some(w, w.users), "organizationUserGroupIds": some(w, w.groups), "searchKey": one(w, []string{"jose", "MÜLLER", "strasse", "u0"}),
+			"userIds": some(w, w.users), "organizationUserGroupIds": some(w, w.groups), "searchKey": one(w, []string{"jose", "MÜLLER", "strasse", "u0"}), "ownFields": true,
 		})
 		switch w.IntN(4) {
 		case 0:
