@@ -97,6 +97,8 @@ type importCommand struct {
 	Account   string            `arg:"" help:"Account to add to."`
 	File      string            `arg:"" type:"existingfile" help:"File of export or copy. You can repeat an interrupted import: existing data is unchanged."`
 	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; repeatable."`
+	Update    bool              `help:"Overwrite annotations and comments that have a later lastUpdated in the file."`
+	Restore   bool              `help:"Add again what an earlier import added and somebody deleted."`
 }
 
 // run checks all lines of the file, imports them, and prints refused ones.
@@ -110,7 +112,7 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 		return err
 	}
 	defer file.Close()
-	o := transfer.ImportOptions{Documents: c.Documents, Progress: a.progress()}
+	o := transfer.ImportOptions{Documents: c.Documents, Update: c.Update, Restore: c.Restore, Progress: a.progress()}
 	if err := transfer.Check(file, o); err != nil {
 		return fmt.Errorf("%s: %w; nothing was added", c.File, err)
 	}

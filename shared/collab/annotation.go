@@ -407,6 +407,7 @@ type NewAnnotation struct {
 	Comments string // field in it with the comments, for errors
 	Event    *Event // to record; nil for none
 	Moved    bool   // comments were added elsewhere: does not mark them as read
+	Import   bool   // an import adds it: see threads.Imported
 }
 
 // NewComments is the input of adding 1 to MaxComments comments to an annotation.
@@ -414,6 +415,7 @@ type NewComments struct {
 	Field    string    // path such as data.commentData, for errors
 	Comments []Comment // an id of 0 is generated; the others are distinct
 	Moved    bool      // see NewAnnotation
+	Import   bool      // see NewAnnotation
 	First    bool      // the annotation has no creator; set for a person
 	// Event returns the event to record, nil for none. It receives the head before, and the
 	// comments with their ids.

@@ -67,6 +67,11 @@ func Otherwise(field string) error {
 	return Errorf(AlreadyExists, "already exists with a different %s; left unchanged", field)
 }
 
+// DeletedSince returns the error of a thing that an import added, and somebody deleted.
+func DeletedSince(kind string) error {
+	return Errorf(FailedPrecondition, "the %s was deleted after an earlier import; left deleted", kind)
+}
+
 // ErrUnreadable is the cause of errors of stored data in a form unknown to this version.
 var ErrUnreadable = errors.New("stored in a form that this version does not know")
 

@@ -61,6 +61,12 @@ func ThreadReadState(doc collab.DocumentRef, user, ann string) Key {
 // Followers returns the key of a document's list of followers.
 func Followers(doc collab.DocumentRef) Key { return AFollowersList.Key(inDocument(doc, Parts{})) }
 
+// ImportedThread returns the key of the record that an import added an annotation: see
+// ImportedComments.
+func ImportedThread(doc collab.DocumentRef, ann string) Key {
+	return anImport.Key(inDocument(doc, Parts{Ann: ann}))
+}
+
 // LeftPartition returns the partition of the AnnotationLeft items of a document. It ends in LEFT;
 // partitions that end in GONE have the removals of users.
 func LeftPartition(doc collab.DocumentRef) string {

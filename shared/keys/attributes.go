@@ -14,6 +14,8 @@ const (
 	Birth   = "of" // of a comment: the AddedBy of its head
 	// Of a head: the mark of a deletion that looks for answers. The next touch removes it.
 	Closing = "cls"
+	// Ids of comments that imports added, in the record of an imported thread.
+	ImportedComments = "ids"
 	// Marks of the requests that last changed the item, latest first. They identify a retry.
 	Writer = "w"
 )

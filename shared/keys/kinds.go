@@ -92,6 +92,8 @@ var (
 	AThreadReadState   = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
 	AFollowersList     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
 	AGoneThread        = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
+	importedThing      = kind(Kind{Name: "imported thing", PK: inOrg, SK: "IMPORTED#{kind}#{id}", Of: AnOrganization, NoLine: "of imports into this account"})
+	anImport           = kind(Kind{Name: "imported thread", PK: inDoc, SK: "IMPORTED#{ann}", Of: ADocument, NoLine: "of imports into this account"})
 	documentEntry      = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
 	ANotification      = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications})
@@ -121,7 +123,7 @@ var kinds = []*Kind{
 	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
 	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, documentEntry, ANotification,
 	recipients, ARemovalFromDocument, heartbeat, task, waitingDelivery, delivery, newDelivery, job,
-	keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
+	keptAnswer, ticket, connection, userConnection, watcher, connectionCount, anImport, importedThing,
 }
 
 // kind returns a kind with its compiled patterns.

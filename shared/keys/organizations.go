@@ -77,3 +77,8 @@ func PartsOf(in collab.OrganizationRef, kind collab.Thing, id string, incarnatio
 	}
 	return inOrganization(in, Parts{Doc: id, DocN: incarnation})
 }
+
+// Imported returns the key of the record that an import added a folder or document.
+func Imported(org collab.OrganizationRef, kind, id string) Key {
+	return importedThing.Key(inOrganization(org, Parts{Kind: kind, ID: id}))
+}

@@ -1,15 +1,20 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
+	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
@@ -26,6 +31,7 @@ func Transfer() []rpc.Endpoint {
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Documents with removed users or followers. Default: the organization, and unsubscribed addresses"`
+	Threads        bool     `json:"threads" doc:"Annotations and comments of documentIds"`
 	Folders        bool     `json:"folders" doc:"Only removals from folders"`
 	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only removals of these users; with documentIds also those from the organization"`
 	rpc.PageRequest
@@ -33,7 +39,7 @@ type RecordsGetRequest struct {
 
 // Record is a record of a user.
 type Record struct {
-	Kind       string       `json:"kind" doc:"unsubscribed, removal or level"`
+	Kind       string       `json:"kind" doc:"unsubscribed, removal, level, annotation or comment"`
 	UserID     string       `json:"userId,omitempty"`
 	Address    string       `json:"address,omitempty"`
 	DocumentID string       `json:"documentId,omitempty"`
@@ -44,6 +50,10 @@ type Record struct {
 
 	UnsubscribedAt collab.Millis `json:"unsubscribedAt,omitzero"`
 	RemovedAt      collab.Millis `json:"removedAt,omitzero"`
+
+	Annotation   *commentannotations.Annotation `json:"annotation,omitzero" doc:"Without its comments"`
+	AnnotationID string                         `json:"annotationId,omitzero" doc:"Of a comment"`
+	Comment      *commentannotations.Comment    `json:"comment,omitzero" doc:"With everybody who reacted"`
 }
 
 // RecordsGet is POST /operator/records/get.
@@ -52,13 +62,17 @@ func RecordsGet() rpc.Endpoint {
 List records of an organization. Without filters, these are its users and addresses of its account
 that unsubscribed from emails, and users removed from the organization. With documentIds, they are
 users removed from these documents, or following them. With folders, they are users removed from
-folders. With userIds, they are removals of these users.`)
+folders. With userIds, they are removals of these users. With threads, they are annotations, each
+before its comments, whole as they are stored.`)
 }
 
 // Validate rejects other filters beside folders.
 func (r *RecordsGetRequest) Validate(m *rpc.Violations) {
-	if r.Folders && (r.DocumentIDs != nil || r.UserIDs != nil) {
-		m.Add("folders", "cannot be combined with documentIds or userIds")
+	if r.Folders && (r.DocumentIDs != nil || r.UserIDs != nil || r.Threads) {
+		m.Add("folders", "cannot be combined with other filters")
+	}
+	if r.Threads && (r.DocumentIDs == nil || r.UserIDs != nil) {
+		m.Add("threads", "requires documentIds, and no other filter")
 	}
 }
 
@@ -91,8 +105,10 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page, req.Folders))
 	case req.DocumentIDs == nil:
 		lists = s.recordLists(ctx, org, page)
+	case req.Threads:
+		lists = collab.Map(docs, func(doc collab.DocumentRef) recordList { return s.threads(ctx, doc, page) })
 	}
-	if req.DocumentIDs != nil {
+	if req.DocumentIDs != nil && !req.Threads {
 		fromAll, from, err := s.Directory.HaveRemovals(ctx, org, docs)
 		if err != nil {
 			return nil, err
@@ -127,6 +143,29 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 		}
 	}
 	return page, nil
+}
+
+// threads returns the list of annotations of a document, each before its comments.
+func (s *Service) threads(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
+	return recordList{"threads " + doc.Document, func(after string, limit int) (string, error) {
+		for p, err := range s.Threads.ListParts(ctx, doc, after, limit) {
+			if err != nil {
+				return "", err
+			}
+			r := Record{Kind: "comment", DocumentID: doc.Document, AnnotationID: p.ID}
+			if p.Annotation != nil {
+				r.Kind, r.Annotation = "annotation", commentannotations.WholeHead(&collab.Thread{Document: doc.Document, Annotation: *p.Annotation})
+			} else {
+				r.Comment = new(commentannotations.Whole(p.Comment))
+			}
+			text := rpc.EncodeStored(r)
+			if page.Most() == 0 || !page.AddEncoded(text, rpc.WrappedLen(text)) {
+				return cmp.Or(after, keys.Annotations), nil
+			}
+			after = p.Key
+		}
+		return "", nil
+	}}
 }
 
 // recordLists returns the lists of records of an organization, which fill a page.
@@ -205,15 +244,25 @@ func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *r
 	}}
 }
 
-// RecordsAddRequest is the data of POST /operator/records/add. All records have one kind.
+// RecordsAddRequest is the data of POST /operator/records/add. Records are added in the order of
+// the fields, so that one request can hold what they belong to.
 type RecordsAddRequest struct {
-	OrganizationID string               `json:"organizationId" rule:"required,id"`
-	Unsubscribed   []UnsubscribedRecord `json:"unsubscribed" rule:"notnull,max=500"`
-	Groups         []GroupRecord        `json:"groups" rule:"notnull,max=10"`
-	Removals       []RemovalRecord      `json:"removals" rule:"notnull,max=500"`
-	Levels         []LevelRecord        `json:"levels" rule:"notnull,max=500"`
-	Preferences    []PreferenceRecord   `json:"preferences" rule:"notnull,max=500"`
-	ReadStates     []ReadStateRecord    `json:"readStates" rule:"notnull,max=500"`
+	OrganizationID string                              `json:"organizationId" rule:"required,id"`
+	Update         bool                                `json:"update" doc:"Overwrite annotations and comments that have a later lastUpdated in the request"`
+	Restore        bool                                `json:"restore" doc:"Also add what an earlier request added and somebody deleted"`
+	Organizations  []OrganizationRecord                `json:"organizations" rule:"notnull,max=1" doc:"The organization itself"`
+	Unsubscribed   []UnsubscribedRecord                `json:"unsubscribed" rule:"notnull,max=500"`
+	Folders        []organizations.NewFolder           `json:"folders" rule:"notnull,max=500" doc:"Parents first"`
+	Groups         []GroupRecord                       `json:"groups" rule:"notnull,max=500"`
+	Documents      []DocumentRecord                    `json:"documents" rule:"notnull,max=500"`
+	Removals       []RemovalRecord                     `json:"removals" rule:"notnull,max=500"`
+	Annotations    []commentannotations.AnnotationLine `json:"annotations" rule:"notnull,max=500"`
+	Comments       []commentannotations.CommentLine    `json:"comments" rule:"notnull,max=500"`
+	Levels         []LevelRecord                       `json:"levels" rule:"notnull,max=500"`
+	Grants         []GrantRecord                       `json:"grants" rule:"notnull,max=500"`
+	Users          []UserRecord                        `json:"users" rule:"notnull,max=500"`
+	Preferences    []PreferenceRecord                  `json:"preferences" rule:"notnull,max=500"`
+	ReadStates     []ReadStateRecord                   `json:"readStates" rule:"notnull,max=500"`
 }
 
 // UnsubscribedRecord is an unsubscribed user of the organization, or address of the account.
@@ -303,22 +352,27 @@ type ReadStateRecord struct {
 	ReadAt       collab.Millis `json:"readAt" rule:"required,time"`
 }
 
-// Validate requires records of exactly one kind.
+// Validate checks audiences, and rejects another organization and repeated things.
 func (r *RecordsAddRequest) Validate(m *rpc.Violations) {
-	if r.kinds() != 1 {
-		m.Add("organizationId", "requires records of one kind")
-	}
-}
-
-func (r *RecordsAddRequest) kinds() (n int) {
-	for _, length := range []int{
-		len(r.Unsubscribed), len(r.Groups), len(r.Removals), len(r.Levels), len(r.Preferences), len(r.ReadStates),
-	} {
-		if length > 0 {
-			n++
+	for i := range r.Organizations {
+		if r.Organizations[i].OrganizationID != r.OrganizationID {
+			m.Add(fmt.Sprintf("organizations[%d].organizationId", i), "must be the organizationId of the request")
 		}
 	}
-	return n
+	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *organizations.NewFolder) *string { return &f.FolderID })
+	rpc.Unique(m, "documents[%d].documentId", r.Documents, func(d *DocumentRecord) *string { return &d.DocumentID })
+	for i := range r.Annotations {
+		r.Annotations[i].CheckVisibility(m, fmt.Sprintf("annotations[%d]", i), r.OrganizationID)
+	}
+	rpc.Unique(m, "annotations[%d].annotationId", r.Annotations, func(l *commentannotations.AnnotationLine) *[2]string {
+		return &[2]string{l.AnnotationID, l.DocumentID}
+	})
+	rpc.Unique(m, "comments[%d].commentId", r.Comments, func(l *commentannotations.CommentLine) *[3]string {
+		if l.CommentID == nil {
+			return nil
+		}
+		return &[3]string{strconv.FormatInt(*l.CommentID, 10), l.AnnotationID, l.DocumentID}
+	})
 }
 
 // RecordOutcome is the outcome of one record.
@@ -330,28 +384,46 @@ type RecordOutcome struct {
 // RecordsAdd is POST /operator/records/add.
 func RecordsAdd() rpc.Endpoint {
 	return changing("records/add", rpc.Method((*Service).RecordsAdd), "", `
-Add exported records to an organization. The response has an item for each, in the order sent. An
-existing record is unchanged; if its value differs, the item fails with ALREADY_EXISTS. For read
-states and removals, the later one is kept.`)
+Add exported records to an organization. The response has an item for each, by the order of the
+request's fields. An existing record is unchanged; if a field differs, the item fails with
+ALREADY_EXISTS, which names the field, and records that belong to it are still added. A user gets
+the fields that are missing. For read states and removals, the later one is kept. Records that an
+earlier request added, and somebody deleted, stay deleted: FAILED_PRECONDITION, unless restore is
+true. Nobody is notified.`)
 }
 
 // RecordsAdd adds missing records.
 func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAddRequest) ([]RecordOutcome, error) {
+	var added []bool
+	var errs []error
+	for _, o := range req.Organizations {
+		is, err := s.organization(ctx, call, o)
+		added, errs = append(added, is), append(errs, err)
+	}
 	org, err := s.withDisabled().OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	in := restorer{s, call, org}
-	list := collab.Map(req.Unsubscribed, in.unsubscribed)
-	list = append(list, collab.Map(req.Groups, in.group)...)
-	list = append(list, collab.Map(req.Removals, in.removal)...)
-	list = append(list, in.levels(ctx, req.Levels)...)
-	list = append(list, collab.Map(req.Preferences, in.preference)...)
-	list = append(list, collab.Map(req.ReadStates, in.readState)...)
-	added, errs := make([]bool, len(list)), make([]error, len(list))
-	store.All(len(list), func(i int) { added[i], errs[i] = list[i](ctx) })
-	outcomes := make([]RecordOutcome, len(list))
-	for i := range list {
+	in := restorer{s, call, org, req.Update, req.Restore}
+	add := func(list []restore) {
+		first := len(added)
+		added, errs = append(added, make([]bool, len(list))...), append(errs, make([]error, len(list))...)
+		store.All(len(list), func(i int) { added[first+i], errs[first+i] = list[i](ctx) })
+	}
+	add(collab.Map(req.Unsubscribed, in.unsubscribed))
+	all := func(of []bool, failures []error) { added, errs = append(added, of...), append(errs, failures...) }
+	all(in.folders(ctx, req.Folders))
+	add(collab.Map(req.Groups, in.group))
+	all(in.documents(ctx, req.Documents))
+	add(collab.Map(req.Removals, in.removal))
+	all(in.threads(ctx, req.Annotations, req.Comments))
+	add(in.levels(ctx, req.Levels))
+	add(collab.Map(req.Grants, in.grant))
+	add(collab.Map(req.Users, in.user))
+	add(collab.Map(req.Preferences, in.preference))
+	add(collab.Map(req.ReadStates, in.readState))
+	outcomes := make([]RecordOutcome, len(added))
+	for i := range added {
 		outcomes[i] = RecordOutcome{call.Outcome(errs[i], "Added."), !added[i] && errs[i] == nil}
 	}
 	call.Sum("record", "added")
@@ -363,8 +435,10 @@ type restore func(ctx context.Context) (added bool, err error)
 
 type restorer struct {
 	*Service
-	call *rpc.Call
-	org  collab.OrganizationRef
+	call    *rpc.Call
+	org     collab.OrganizationRef
+	update  bool // overwrite older annotations and comments
+	restore bool // add deleted ones again
 }
 
 func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, error) {

@@ -35,7 +35,8 @@ func (r *DocumentsUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "documents[%d].documentId", r.Documents, func(d *NewDocument) *string { return &d.DocumentID })
 }
 
-func (d *NewDocument) apply(to *collab.Document) (err error) {
+// Apply changes a document to the fields that are set.
+func (d *NewDocument) Apply(to *collab.Document) (err error) {
 	to.Metadata, err = merged(to.Metadata, d.Further)
 	if d.DocumentName != nil {
 		to.Name = *d.DocumentName
@@ -71,7 +72,7 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 	}
 	errs := s.Directory.AddDocuments(ctx, call.Request, org, folder, req.ids(), func(i int, d *collab.Document) error {
 		d.Name = d.ID
-		return req.Documents[i].apply(d)
+		return req.Documents[i].Apply(d)
 	})
 	call.Message = "Document(s) added successfully."
 	return call.Outcomes(req.ids(), errs, "Added Successfully"), nil
@@ -90,7 +91,7 @@ removes a further field. An item fails with NOT_FOUND if the document does not e
 // DocumentsUpdate updates documents; absent fields are unchanged.
 func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *DocumentsUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	errs, err := s.changeDocuments(
-		ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].apply(d) },
+		ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].Apply(d) },
 	)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,18 @@ type NewFolder struct {
 	AccessType *collab.Access `json:"accessType" doc:"The audience of content without a type of its own. Default: as its parent"`
 }
 
+// Folder returns the folder as it is added at a time.
+func (f *NewFolder) Folder(now collab.Millis) collab.Folder {
+	folder := collab.Folder{
+		ID: f.FolderID, Name: f.FolderID, Parent: cmp.Or(collab.Deref(f.ParentFolderID), collab.RootFolder),
+		Access: collab.Deref(f.AccessType).Canonical(), CreatedAt: now, LastUpdated: now,
+	}
+	if f.FolderName != nil {
+		folder.Name = *f.FolderName
+	}
+	return folder
+}
+
 type FoldersUpdateRequest struct {
 	OrganizationID string         `json:"organizationId" rule:"required,id"`
 	Folders        []FolderChange `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500, applied in order"`
@@ -65,13 +77,7 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 	}
 	folders := make([]collab.Folder, len(req.Folders))
 	for i, f := range req.Folders {
-		folders[i] = collab.Folder{
-			ID: f.FolderID, Name: f.FolderID, Parent: cmp.Or(collab.Deref(f.ParentFolderID), collab.RootFolder),
-			Access: collab.Deref(f.AccessType).Canonical(), CreatedAt: call.Millis(), LastUpdated: call.Millis(),
-		}
-		if f.FolderName != nil {
-			folders[i].Name = *f.FolderName
-		}
+		folders[i] = f.Folder(call.Millis())
 	}
 	call.Message = "Folder created successfully."
 	ids := idsOf(folders, func(f collab.Folder) string { return f.ID })

@@ -23,6 +23,16 @@ func (o *NewOrganization) Validate(m *rpc.Violations) {
 	checkFurther(m, o.Further, "id", "disabled", "createdAt", "lastUpdated")
 }
 
+// Apply changes an organization to the fields that are set.
+func (o *NewOrganization) Apply(to *collab.Organization) (err error) {
+	to.Metadata, err = merged(to.Metadata, o.Further)
+	to.Name = cmp.Or(to.Name, to.ID)
+	if o.OrganizationName != nil {
+		to.Name = *o.OrganizationName
+	}
+	return err
+}
+
 func (r *WriteRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizations[%d].organizationId", r.Organizations, func(o *NewOrganization) *string { return &o.OrganizationID })
 }
@@ -65,14 +75,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *WriteRequest)
 // ones.
 func (s *Service) write(ctx context.Context, call *rpc.Call, req *WriteRequest, create bool, done string) (rpc.Keyed[rpc.Item], error) {
 	ids := idsOf(req.Organizations, func(o NewOrganization) string { return o.OrganizationID })
-	errs := s.Directory.ChangeOrganizations(ctx, call.Request, ids, create, func(i int, o *collab.Organization) (err error) {
-		sent := req.Organizations[i]
-		o.Metadata, err = merged(o.Metadata, sent.Further)
-		o.Name = cmp.Or(o.Name, o.ID)
-		if sent.OrganizationName != nil {
-			o.Name = *sent.OrganizationName
-		}
-		return err
+	errs := s.Directory.ChangeOrganizations(ctx, call.Request, ids, create, func(i int, o *collab.Organization) error {
+		return req.Organizations[i].Apply(o)
 	})
 	return call.Outcomes(ids, errs, done), nil
 }

@@ -28,6 +28,14 @@ type ExportOptions struct {
 	Skipped func(text string)
 }
 
+// Paths of operations with several callers.
+const (
+	documentsGet   = "/v2/organizations/documents/get"
+	getAnnotations = "/v2/commentannotations/get"
+	getComments    = "/v2/commentannotations/comments/get"
+	getRecords     = "/operator/records/get"
+)
+
 // most is the maximum number of ids in a request.
 const most = 30
 
@@ -276,6 +284,9 @@ func (e *exporter) writeDocuments(list []object) error {
 	if err := e.records("documentIds", ids); err != nil {
 		return err
 	}
+	if !e.Documented {
+		return e.items(getRecords, map[string]any{"documentIds": ids, "threads": true}, e.part)
+	}
 	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
 	return pages(e, getAnnotations, request, func(page groups) error {
 		for _, write := range []func(document string, a object) error{e.thread, e.levels} {
@@ -302,6 +313,26 @@ func (e *exporter) records(filter string, value any) error {
 		request[filter] = value
 	}
 	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
+}
+
+// part writes a record of an annotation with the levels of its users, or of a comment.
+func (e *exporter) part(r object) error {
+	document := textOf(r, "documentId")
+	if a, _ := r.Get("annotation"); a != nil {
+		head := parse(a)
+		if err := e.write(Annotation, annotationOf(document, head)); err != nil {
+			return err
+		}
+		return e.levels(document, head)
+	}
+	c, _ := r.Get("comment")
+	return e.comment(document, textOf(r, "annotationId"), parse(c))
+}
+
+// comment writes a comment.
+func (e *exporter) comment(document, annotation string, c object) error {
+	c = dropped(c, "attachments", "[]", "taggedUserContacts", "[]")
+	return e.write(Comment, with(with(c, "annotationId", quoted(annotation)), "documentId", quoted(document)))
 }
 
 // levels writes the levels of users for an annotation.
@@ -331,6 +362,11 @@ func (e *exporter) thread(document string, a object) error {
 			return err
 		}
 	}
+	if suggestion, has := a.Get("suggestion"); has {
+		a = with(a, "suggestion", value(dropped(
+			parse(suggestion), "summary", "null", "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null",
+		)))
+	}
 	if err := e.write(Annotation, annotationOf(document, a)); err != nil {
 		return err
 	}
@@ -338,8 +374,12 @@ func (e *exporter) thread(document string, a object) error {
 		if err := e.groupsOf(c); err != nil {
 			return err
 		}
-		c = dropped(c, "attachments", "[]", "taggedUserContacts", "[]")
-		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
+		if text, html := textOf(c, "commentText"), textOf(c, "commentHtml"); text != "" && html == "" {
+			c = without(c, "commentHtml") // returned beside the other
+		} else if text == "" && html != "" {
+			c = without(c, "commentText")
+		}
+		return e.comment(document, id, c)
 	}
 	if isTrue(a, "commentsTruncated") {
 		return e.items(getComments, map[string]any{"documentId": document, "annotationId": id}, comment)
@@ -371,10 +411,8 @@ func (e *exporter) groupsOf(c object) error {
 
 // annotationOf converts a response to the annotation of a line.
 func annotationOf(document string, a object) object {
-	if suggestion, has := a.Get("suggestion"); has {
-		a = with(a, "suggestion", value(dropped(
-			parse(suggestion), "summary", "null", "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null",
-		)))
+	if source := textOf(a, "sourceType"); source != "agent" && source != "rest-api" {
+		a = without(a, "sourceType")
 	}
 	return with(plain(a), "documentId", quoted(document))
 }

@@ -1,5 +1,14 @@
 package transfer
 
+import "testing"
+
+// SendLines limits requests of imports to n lines in a test.
+func SendLines(t *testing.T, n int) {
+	before := maxBatchLines
+	maxBatchLines = n
+	t.Cleanup(func() { maxBatchLines = before })
+}
+
 // Fields returns the possible fields of a kind's lines, with their parents: from.userId,
 // attachments.name.
 func Fields(k Kind) (names []string) {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,12 +19,15 @@ import (
 // ImportOptions configure an import. The zero value imports everything unchanged.
 type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by ids in the file
+	Update    bool              // overwrite annotations and comments with a later lastUpdated in the file
+	Restore   bool              // add again what an earlier import added and somebody deleted
 
 	Progress func(Progress) // called from time to time, never concurrently; may be nil
 	Refused  func(Refusal)  // called with each refused line; may be nil
 }
 
-// Refusal is a refused line and the reason. The import changed nothing for this line.
+// Refusal is a refused line and the reason. The import changed nothing for this line; it still adds
+// the lines that belong to an existing thing with another value.
 type Refusal struct {
 	Line    int64 // in the file, from 1
 	Kind    Kind
@@ -52,25 +56,24 @@ func Check(r io.Reader, o ImportOptions) error {
 }
 
 // Import adds the contents of a file to the account of c, with their ids, times and authors. It
-// notifies nobody. Webhooks get threads and comments only if the account has the setting allEvents.
-// c must be a client of an operator.
+// notifies nobody, and sends no event. c must be a client of an operator.
 //
-// Import may be repeated, also after an interruption. It adds missing things, and missing fields of
-// users, grants, preferences and the organization. It refuses a line if the thing exists with
-// another value. It also refuses lines in a refused folder, document or annotation, because other
-// people might see them. Later read states and removals take precedence. Finally, it disables
-// documents and the organization as in the file.
+// Import may be repeated at any time: after an interruption, with a longer file, or after people
+// used what it added. It adds missing things, and missing fields of users, grants, preferences and
+// the organization. It refuses a line whose thing exists with another value, names the field, and
+// leaves the thing as it is, unless o.Update is set and the line has a later lastUpdated; lines that
+// belong to it are added. A thread or comment that an import added and somebody deleted stays
+// deleted, unless o.Restore is set. Later read states and removals take precedence.
 //
-// Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines, plus the lines of
-// disabled documents.
+// Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines.
 //
 // Import returns a *LineError if a line is malformed; earlier lines are added. It returns an
 // operation's error if the failure is temporary or concerns the whole account; then it may be
 // repeated. Refused lines are not an error: see Refusal.
 func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions) (*Result, error) {
 	i := &importer{
-		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests),
-		refused: map[thing]bool{}, result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}},
+		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests), adding: map[thing]bool{},
+		result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}},
 	}
 	var cancel context.CancelCauseFunc
 	i.ctx, cancel = context.WithCancelCause(ctx)
@@ -84,19 +87,37 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	if cause := context.Cause(i.ctx); cause != nil {
 		err = cause
 	}
-	if err == nil {
-		err = i.disable()
-	}
 	return i.result, err
 }
 
 // Limits of requests.
 const (
-	maxBatchLines = 400     // of a request
 	maxBatchBytes = 1 << 20 // of a request, unless it has one larger line
 	maxRequests   = 8       // concurrent
 	maxTries      = 20      // for items with temporary failures
 )
+
+var maxBatchLines = 400 // of a request; tests send fewer
+
+// arrays are the arrays of a request by kind, in the order in which the service adds them and
+// returns their outcomes.
+var arrays = []struct {
+	kind Kind
+	name string
+}{
+	{Organization, "organizations"}, {Unsubscribed, "unsubscribed"}, {Folder, "folders"}, {Group, "groups"}, {Document, "documents"},
+	{Removal, "removals"}, {Annotation, "annotations"}, {Comment, "comments"}, {Level, "levels"}, {Grant, "grants"}, {User, "users"},
+	{Preference, "preferences"}, {ReadState, "readStates"},
+}
+
+// arrayOf are the names in arrays by kind.
+var arrayOf = func() map[Kind]string {
+	names := map[Kind]string{}
+	for _, a := range arrays {
+		names[a.kind] = a.name
+	}
+	return names
+}()
 
 type importer struct {
 	ImportOptions
@@ -105,19 +126,15 @@ type importer struct {
 	c    *client.Client
 	org  string
 
-	next     []*line // lines of the next request
-	bytes    int     // bytes of next
-	last     step    // last sent step
-	disabled []*line // disabled documents
-	closed   bool    // the organization is disabled
-	running  sync.WaitGroup
-	slots    chan struct{}
-	folders  map[string]object // existing ones; nil until read
+	next    []*line // lines of the next request
+	bytes   int     // bytes of next
+	adding  map[thing]bool
+	running sync.WaitGroup
+	slots   chan struct{}
 
 	mu       sync.Mutex
 	result   *Result
 	progress Progress
-	refused  map[thing]bool
 }
 
 // lines reads the lines of a file and renames documents.
@@ -159,138 +176,45 @@ func (i *importer) lines(r io.Reader, take func(*line) error) error {
 	return nil
 }
 
-// step groups lines: all lines of a step are added before those of the next.
-type step struct {
-	kind Kind
-	rest bool // comments of an annotation in an earlier batch
-}
-
 // take adds a line to the batch. If the line does not fit, it sends the batch first.
 func (i *importer) take(l *line) error {
 	if i.ctx.Err() != nil {
 		return context.Cause(i.ctx)
 	}
-	if l.kind == Document && isTrue(l.object, "disabled") {
-		i.disabled = append(i.disabled, l)
-	}
-	switch {
-	case l.kind == Organization:
-		return i.organization(l)
-	case !i.fits(l):
+	if !i.fits(l) {
 		i.send()
 	}
 	i.next, i.bytes = append(i.next, l), i.bytes+l.size
-	return nil
-}
-
-// organization adds the organization or its missing fields.
-func (i *importer) organization(l *line) error {
-	i.org, i.closed = l.id, isTrue(l.object, "disabled")
-	l.object = without(l.object, "disabled")
-	found, err := getOrganization(i.ctx, i.c, i.org)
-	if err == nil && i.lacks(l, renamed(found, "id", "organizationId"), found != nil) {
-		err = i.call(addOrganizations, map[string]any{"organizations": []jsontext.Value{value(l.object)}})
-		if err == nil || found != nil {
-			err = i.one(l, err)
-		}
+	if l.kind != Organization {
+		return nil
 	}
-	if err != nil {
+	i.org, i.progress = l.id, Progress{Organization: l.id}
+	i.send()
+	i.running.Wait()
+	if err := context.Cause(i.ctx); err != nil {
 		return fmt.Errorf("the organization cannot be added: %w", err)
 	}
-	_, _, err = client.Call[items](i.ctx, i.c, getRecords, map[string]any{"organizationId": i.org, "pageSize": 1})
-	if client.CodeOf(err) == client.CodeNotFound {
-		err = fmt.Errorf("only an operator imports: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	i.progress = Progress{Organization: i.org, Lines: 1, Kind: Organization}
 	return nil
 }
 
-// ways define how to add lines of each kind: the maximum per request, and common fields.
-var ways = map[Kind]struct {
-	most int
-	same []string
-	add  func(*importer, []*line) error
-}{
-	Folder:     {maxBatchLines, nil, (*importer).addFolders},
-	Document:   {most, []string{"folderId"}, (*importer).documents},
-	Annotation: {maxBatchLines, []string{"documentId"}, (*importer).threads},
-	Comment:    {maxBatchLines, []string{"documentId", "annotationId"}, (*importer).comments},
-	User:       {maxBatchLines, []string{"documentId", "folderId"}, (*importer).users},
-	Grant:      {most, []string{"type", "id"}, (*importer).grants},
-
-	Unsubscribed: {maxBatchLines, nil, records("unsubscribed")},
-	Removal:      {maxBatchLines, nil, records("removals")},
-	Group:        {10, nil, records("groups")},
-	Level:        {maxBatchLines, []string{"documentId"}, records("levels")},
-	Preference:   {maxBatchLines, nil, records("preferences")},
-	ReadState:    {maxBatchLines, nil, records("readStates")},
-}
-
-// records returns a function that adds lines as records under a name in the request.
-func records(name string) func(*importer, []*line) error {
-	return func(i *importer, batch []*line) error {
-		_, err := i.bulk("/operator/records/add", name, batch, nil)
-		return err
-	}
-}
-
-// fits reports whether a line can be sent with the batch.
+// fits reports whether a line is sent with the batch. A batch ends before a document or annotation
+// if possible, so that the next one need not wait for it. It has the first comment of an annotation,
+// which decides about the annotation's source. Unsubscribed people are sent before all others.
 func (i *importer) fits(l *line) bool {
-	if len(i.next) == 0 {
+	n := len(i.next)
+	switch {
+	case n == 0:
+		return true
+	case i.bytes+l.size > maxBatchBytes || i.next[n-1].kind == Unsubscribed && l.kind != Unsubscribed:
+		return false
+	case l.kind == Document:
+		return n < maxBatchLines/2
+	case l.kind == Annotation:
+		return n < maxBatchLines*3/4
+	case l.kind == Comment && i.next[n-1].kind == Annotation:
 		return true
 	}
-	first := i.next[0]
-	with := first
-	if l.kind == Comment && first.kind == Annotation { // follows its annotation
-		with = i.next[len(i.next)-1]
-	} else if l.kind != first.kind {
-		return false
-	}
-	for _, name := range ways[l.kind].same {
-		a, _ := with.Get(name)
-		b, _ := l.Get(name)
-		if string(a) != string(b) {
-			return false
-		}
-	}
-	return len(i.next) < ways[l.kind].most && i.bytes+l.size <= maxBatchBytes
-}
-
-// send adds the lines of the batch, after those of earlier steps.
-func (i *importer) send() {
-	batch := i.next
-	i.next, i.bytes = nil, 0
-	if len(batch) == 0 {
-		return
-	}
-	kind := batch[0].kind
-	if next := (step{kind, kind == Comment}); next != i.last || kind == Folder {
-		i.running.Wait()
-		i.last = next
-	}
-	select {
-	case i.slots <- struct{}{}:
-	case <-i.ctx.Done():
-		return
-	}
-	i.running.Go(func() {
-		if allowed := i.allowed(batch); len(allowed) > 0 {
-			if err := ways[kind].add(i, allowed); err != nil {
-				i.stop(err)
-				return
-			}
-		}
-		<-i.slots
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.progress.Lines, i.progress.Kind = i.progress.Lines+int64(len(batch)), kind
-		if i.Progress != nil {
-			i.Progress(i.progress)
-		}
-	})
+	return n < maxBatchLines
 }
 
 // thing can own other lines.
@@ -299,305 +223,200 @@ type thing struct {
 	document, id string // document only for an annotation
 }
 
+// adds returns the thing that a line adds.
+func (l *line) adds() thing {
+	if l.kind == Annotation {
+		return thing{Annotation, l.document(), l.id}
+	}
+	return thing{kind: l.kind, id: l.id}
+}
+
 // owners returns the things that a line belongs to.
-func (l *line) owners() (list []thing) {
-	in := textOf(l.object, "folderId")
-	switch l.kind {
-	case Folder:
-		in = textOf(l.object, "parentFolderId")
-	case Grant:
+func (l *line) owners() []thing {
+	list := []thing{
+		{kind: Folder, id: textOf(l.object, "folderId")}, {kind: Folder, id: textOf(l.object, "parentFolderId")},
+		{kind: Document, id: l.document()}, {Annotation, l.document(), textOf(l.object, "annotationId")},
+	}
+	if l.kind == Grant {
 		list = append(list, thing{kind: Kind(textOf(l.object, "type")), id: l.id})
-	}
-	if list = append(list, thing{kind: Folder, id: in}); l.kind != Document {
-		list = append(list, thing{kind: Document, id: l.document()})
-	}
-	if l.kind != Annotation {
-		list = append(list, thing{Annotation, l.document(), textOf(l.object, "annotationId")})
 	}
 	return list
 }
 
-// allowed refuses lines of refused owners, and returns the others.
-func (i *importer) allowed(list []*line) (allowed []*line) {
-	for _, l := range list {
+// first are kinds whose lines are added before any later line: they protect people, or many lines
+// need them.
+var first = []Kind{Organization, Unsubscribed, Removal, Folder, Group}
+
+// send adds the lines of the batch, after earlier batches that it needs.
+func (i *importer) send() {
+	batch := i.next
+	i.next, i.bytes = nil, 0
+	if len(batch) == 0 {
+		return
+	}
+	alone := slices.ContainsFunc(batch, func(l *line) bool { return slices.Contains(first, l.kind) })
+	if alone || slices.ContainsFunc(batch, func(l *line) bool {
+		return slices.ContainsFunc(append(l.owners(), l.adds()), func(t thing) bool { return i.adding[t] })
+	}) {
+		i.running.Wait()
+		clear(i.adding)
+	}
+	for _, l := range batch {
+		if l.kind == Document || l.kind == Annotation {
+			i.adding[l.adds()] = true
+		}
+	}
+	select {
+	case i.slots <- struct{}{}:
+	case <-i.ctx.Done():
+		return
+	}
+	i.running.Go(func() {
+		defer func() { <-i.slots }()
+		if err := i.add(batch); err != nil {
+			i.stop(err)
+			return
+		}
 		i.mu.Lock()
-		owners := l.owners()
-		n := slices.IndexFunc(owners, func(t thing) bool { return i.refused[t] })
-		i.mu.Unlock()
-		if n < 0 {
-			allowed = append(allowed, l)
-		} else {
-			i.refuse(l, "", fmt.Sprintf("its %s was refused", owners[n].kind))
+		defer i.mu.Unlock()
+		i.progress.Lines, i.progress.Kind = i.progress.Lines+int64(len(batch)), batch[len(batch)-1].kind
+		if i.Progress != nil {
+			i.Progress(i.progress)
 		}
-	}
-	return allowed
-}
-
-// added counts added lines.
-func (i *importer) added(list ...*line) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, l := range list {
-		i.result.Added[l.kind]++
-	}
-}
-
-// existing counts an existing line, or refuses it if fields differ. It reports whether it counted
-// it.
-func (i *importer) existing(l *line, differing []string) bool {
-	if len(differing) > 0 {
-		i.refuse(l, "", fmt.Sprintf("already exists with a different %s; left unchanged", strings.Join(differing, ", ")))
-		return false
-	}
-	i.unchanged(l)
-	return true
-}
-
-// unchanged counts an existing line.
-func (i *importer) unchanged(l *line) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.result.Unchanged[l.kind]++
-}
-
-// lacks reports whether an existing thing lacks fields of its line, or does not exist. Otherwise it
-// counts the line, or refuses it if a field differs.
-func (i *importer) lacks(l *line, found object, exists bool) bool {
-	if !exists {
-		return true
-	}
-	names := differing(l.object, found)
-	other := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, has := found.Get(name); return !has })
-	if len(other) == 0 && len(names) > 0 {
-		return true
-	}
-	i.existing(l, other)
-	return false
-}
-
-// refuse refuses a line and the lines that belong to it.
-func (i *importer) refuse(l *line, field, message string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.result.Refused[l.kind]++
-	switch l.kind {
-	case Folder, Document:
-		i.refused[thing{kind: l.kind, id: l.id}] = true
-	case Annotation:
-		i.refused[thing{Annotation, l.document(), l.id}] = true
-	}
-	if i.Refused != nil {
-		i.Refused(Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message})
-	}
-}
-
-// differingFields returns the names of fields that differ between a line and its folder or
-// document: all fields of the line, and fields that decide about access.
-func differingFields(l *line, found object) []string {
-	names := differing(l.object, found)
-	for _, name := range []string{"accessType", "folderId", "parentFolderId"} {
-		v, there := found.Get(name)
-		if _, has := l.Get(name); there && !has && v.Kind() != 'n' && textOf(found, name) != "root" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// addFolders adds folders in order.
-func (i *importer) addFolders(batch []*line) error {
-	const path = "/v2/organizations/folders/get"
-	if i.folders == nil {
-		i.folders = map[string]object{}
-		err := i.get(path, map[string]any{}, func(found object) { i.folders[textOf(found, "folderId")] = ownAccess(found) })
-		if err != nil {
-			return err
-		}
-	}
-	var missing []*line
-	for _, l := range batch {
-		// its parent was just refused
-		if found, there := i.folders[l.id]; len(i.allowed([]*line{l})) == 0 {
-			continue
-		} else if there {
-			i.existing(l, differingFields(l, found))
-		} else {
-			missing = append(missing, l)
-		}
-	}
-	_, err := i.bulk("/v2/organizations/folders/add", "folders", missing, nil)
-	return err
-}
-
-// documents adds documents of one folder, and sets their own access types.
-func (i *importer) documents(batch []*line) error {
-	there := map[string]object{}
-	err := i.get(documentsGet, map[string]any{"documentIds": idsOf(batch)}, func(found object) {
-		there[textOf(found, "id")] = renamed(ownAccess(found), "id", "documentId")
 	})
-	if err != nil {
-		return err
+	if alone {
+		i.running.Wait()
 	}
-	var missing, same []*line
-	for _, l := range batch {
-		found, is := there[l.id]
-		if !is {
-			missing = append(missing, l)
+}
+
+// outcome is the result of a line.
+type outcome struct {
+	Success   bool        `json:"success"`
+	Unchanged bool        `json:"unchanged"` // it existed
+	Message   string      `json:"message"`
+	Code      client.Code `json:"code"`
+}
+
+// add sends lines, and counts them. It repeats the request without refused lines until each line is
+// added or refused. It returns an error if the import must stop.
+func (i *importer) add(batch []*line) error {
+	for try := 1; len(batch) > 0; try++ {
+		request := map[string]any{"organizationId": i.org, "update": i.Update, "restore": i.Restore}
+		var sent []*line
+		for _, a := range arrays {
+			var list []jsontext.Value
+			for _, l := range batch {
+				if l.kind == a.kind {
+					sent, list = append(sent, l), append(list, value(l.object))
+				}
+			}
+			if list != nil {
+				request[a.name] = list
+			}
+		}
+		answer, _, err := client.Call[[]outcome](i.ctx, i.c, "/operator/records/add", request)
+		if err != nil {
+			if batch, err = i.mistakes(sent, err); err != nil {
+				return err
+			}
 			continue
 		}
-		_, own := found.Get("accessType") // an interrupted import may not have set it
-		names := slices.DeleteFunc(differingFields(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
-		if i.existing(l, names) {
-			same = append(same, l)
+		if len(answer) != len(sent) {
+			return fmt.Errorf("records/add answers %d items for %d", len(answer), len(sent))
 		}
-	}
-	added, err := i.bulk("/v2/organizations/documents/add", "documents", missing, []string{"folderId"}, "accessType", "disabled")
-	if err != nil {
-		return err
-	}
-	byAccess := map[string][]*line{}
-	for _, l := range append(added, same...) {
-		if access := textOf(l.object, "accessType"); access != "" {
-			byAccess[access] = append(byAccess[access], l)
-		}
-	}
-	for access, list := range byAccess {
-		err := i.call("/v2/organizations/documents/access/update", map[string]any{"documentIds": idsOf(list), "accessType": access})
-		if err != nil && !refuses(err) {
-			return err
-		}
-		for _, l := range list {
-			if err != nil {
-				i.refuse(l, "accessType", client.MessageOf(err))
+		batch = nil
+		failed := map[thing]bool{} // to repeat, with what belongs to them
+		for n, l := range sent {
+			switch o := answer[n]; {
+			case o.Success:
+				i.count(l, o.Unchanged)
+			case !o.Code.MayRepeat() && !slices.ContainsFunc(l.owners(), func(t thing) bool { return failed[t] }):
+				i.refuse(l, "", o.Message)
+			case try == maxTries:
+				return client.Errorf(o.Code, "%s", o.Message)
+			default:
+				batch, failed[l.adds()] = append(batch, l), true
 			}
+		}
+		if batch != nil && !i.pause(try) {
+			return i.ctx.Err()
 		}
 	}
 	return nil
 }
 
-// disable disables documents, unless refused, and the organization as in the file.
-func (i *importer) disable() error {
-	list := slices.DeleteFunc(i.disabled, func(l *line) bool { return i.refused[thing{kind: Document, id: l.id}] })
-	for few := range slices.Chunk(list, most) {
-		request := map[string]any{"documentIds": idsOf(few), "disabled": true}
-		if err := i.call("/v2/organizations/documents/access/disablestate/update", request); err != nil {
-			return err
-		}
-	}
-	if !i.closed {
-		return nil
-	}
-	return i.call(disableOrganizations, map[string]any{"organizationIds": []string{i.org}, "disabled": true})
-}
+// place matches the place of a mistake in a request: the array, the position, and the field in it.
+var place = regexp.MustCompile(`^data\.(\w+)\[(\d+)\]\.?(.*)$`)
 
-func idsOf[L interface{ name() string }](list []L) []string {
-	ids := make([]string, len(list))
-	for n, l := range list {
-		ids[n] = l.name()
-	}
-	return ids
-}
-
-// users adds users of one level, or their missing fields.
-func (i *importer) users(batch []*line) error {
-	level := map[string]any{}
-	for _, name := range []string{"documentId", "folderId"} {
-		if v, has := batch[0].Get(name); has {
-			level[name] = v
+// mistakes refuses the lines with mistakes that an error names, or all lines if it names none, and
+// returns the others. sent is in the order of the request. It returns the error if it is temporary
+// or not about lines.
+func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
+	switch client.CodeOf(err) {
+	case client.CodeNotFound:
+		if sent[0].kind == Organization {
+			err = fmt.Errorf("only an operator imports: %w", err)
 		}
+		return nil, err
+	case client.CodeInvalidArgument:
+	default:
+		return nil, err
 	}
-	missing, err := i.usersWithout(batch, level)
-	if err == nil {
-		_, err = i.bulk("/v2/users/add", "users", missing, []string{"documentId", "folderId"})
-	}
-	return err
-}
-
-// usersWithout returns lines of users or grants on a level that do not exist or lack fields. It
-// refuses removed users, because adding would restore them.
-func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
-	for few := range slices.Chunk(batch, most) {
-		there := map[string]object{}
-		request := withMember(withMember(level, "ownFields", true), "userIds", userIDs(few))
-		err := i.get("/v2/users/get", request, func(u object) { there[textOf(u, "userId")] = u })
-		if err != nil && !refuses(err) {
-			return nil, err
-		}
-		var lacking []*line
-		for _, l := range few {
-			found, exists := there[textOf(l.object, "userId")]
-			switch {
-			case err != nil:
-				i.refuse(l, "", client.MessageOf(err))
-			case i.lacks(l.atLevel(), forms[l.kind].keepMembers(found), exists):
-				lacking = append(lacking, l)
+	wrong := map[*line]bool{}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		for _, d := range e.Details {
+			found := place.FindStringSubmatch(d.Field)
+			if found == nil {
+				continue
 			}
-		}
-		removed, err := i.removed(lacking, level)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range lacking {
-			if user := textOf(l.object, "userId"); removed[user] && there[user] == nil {
-				i.refuse(l, "", "the user was taken out; left unchanged")
-			} else {
-				missing = append(missing, l)
+			n, err := strconv.Atoi(found[2])
+			for _, l := range sent {
+				if arrayOf[l.kind] != found[1] {
+					continue
+				}
+				if n == 0 && err == nil && !wrong[l] {
+					wrong[l] = true
+					i.refuse(l, found[3], d.Message)
+				}
+				n--
 			}
 		}
 	}
-	return missing, nil
-}
-
-// atLevel returns a line of a user or grant without its level.
-func (l *line) atLevel() *line {
-	at := *l
-	at.object = without(l.object, "documentId", "folderId", "type", "id")
-	return &at
-}
-
-// removed returns users that were removed from the organization, or from the document of a level.
-func (i *importer) removed(list []*line, level map[string]any) (map[string]bool, error) {
-	removed := map[string]bool{}
-	if len(list) == 0 {
-		return removed, nil
-	}
-	request := map[string]any{"userIds": userIDs(list)}
-	if doc, of := level["documentId"]; of {
-		request["documentIds"] = []any{doc}
-	}
-	err := i.get(getRecords, request, func(r object) { removed[textOf(r, "userId")] = true })
-	return removed, err
-}
-
-// withMember adds a member to a copy of a request.
-func withMember(request map[string]any, name string, v any) map[string]any {
-	request = maps.Clone(request)
-	request[name] = v
-	return request
-}
-
-func userIDs(list []*line) []string {
-	ids := make([]string, len(list))
-	for n, l := range list {
-		ids[n] = textOf(l.object, "userId")
-	}
-	return ids
-}
-
-// grants adds grants on one resource.
-func (i *importer) grants(batch []*line) error {
-	level := map[string]any{}
-	if of := textOf(batch[0].object, "type"); of != "organization" {
-		level[of+"Id"] = batch[0].id
-	}
-	missing, err := i.usersWithout(batch, level)
-	for _, l := range missing {
-		if err == nil {
-			err = i.one(l, i.call(addPermissions, map[string]any{
-				"user":        map[string]any{"userId": textOf(l.object, "userId")},
-				"permissions": map[string]any{"resources": items{value(with(without(l.object, "userId"), "organizationId", quoted(i.org)))}},
-			}))
+	if len(wrong) == 0 {
+		for _, l := range sent {
+			i.refuse(l, "", client.MessageOf(err))
 		}
+		return nil, nil
 	}
-	return err
+	return slices.DeleteFunc(sent, func(l *line) bool { return wrong[l] }), nil
+}
+
+// pause waits before a retry, and reports whether the import continues.
+func (i *importer) pause(try int) bool {
+	select {
+	case <-time.After(min(time.Duration(try)*100*time.Millisecond, 5*time.Second)):
+		return true
+	case <-i.ctx.Done():
+		return false
+	}
+}
+
+// count counts an added or existing line.
+func (i *importer) count(l *line, unchanged bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if unchanged {
+		i.result.Unchanged[l.kind]++
+	} else {
+		i.result.Added[l.kind]++
+	}
+}
+
+func (i *importer) refuse(l *line, field, message string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.result.Refused[l.kind]++
+	if i.Refused != nil {
+		i.Refused(Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message})
+	}
 }

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -90,30 +89,4 @@ func (s *shape) keepMembers(o object) object {
 		}
 	}
 	return kept
-}
-
-// differing returns the names of members of o that are missing or different in there.
-func differing(o, there object) (names []string) {
-	for _, m := range o {
-		if v, ok := there.Get(m.Key); !ok || !contains(m.Value, v) {
-			names = append(names, m.Key)
-		}
-	}
-	return names
-}
-
-// contains reports whether there equals v or, for an object, has every member of v with a
-// contained value.
-func contains(v, there jsontext.Value) bool {
-	if v.Kind() != there.Kind() {
-		return false
-	}
-	switch v.Kind() {
-	case '{':
-		return len(differing(parse(v), parse(there))) == 0
-	case '[':
-		return slices.EqualFunc(itemsOf(v), itemsOf(there), contains)
-	}
-	a, b := v.Clone(), there.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }

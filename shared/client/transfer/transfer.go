@@ -14,7 +14,7 @@
 //	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
 //	document      organizations/documents/add   folderId, its own accessType, disabled
 //	removal                                     userId, documentId or folderId unless removed from the organization; removedAt, grantOnly, or opened
-//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId, resolvedByUserId and resolvedAt, as an update sets them
+//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId, resolvedByUserId and resolvedAt, as an update sets them; sourceType
 //	comment       comments/add                  documentId and annotationId; after its annotation
 //	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
@@ -101,6 +101,7 @@ type (
 		StatusUpdatedByUserID string      `json:"statusUpdatedByUserId"`
 		ResolvedByUserID      string      `json:"resolvedByUserId"`
 		ResolvedAt            time.Time   `json:"resolvedAt"`
+		SourceType            string      `json:"sourceType"`
 	}
 	commentLine struct {
 		client.NewComment

@@ -205,3 +205,21 @@ func (s *Store) RestoreGroup(
 	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool { return found[keys.GroupUser(org, group, u)] != nil })
 	return there == nil || len(missing) > 0, cmp.Or(s.AddGroupUsers(ctx, req, org, group, missing)...)
 }
+
+// Imported returns which folders or documents imports added or found. It reads with strong
+// consistency.
+func (s *Store) Imported(ctx context.Context, org collab.OrganizationRef, kind string, ids []string) (map[string]bool, error) {
+	found, err := s.GetAll(ctx, collab.Map(ids, func(id string) keys.Key { return keys.Imported(org, kind, id) }), true)
+	before := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		before[id] = found[keys.Imported(org, kind, id)] != nil
+	}
+	return before, err
+}
+
+// SetImported remembers that an import added or found them.
+func (s *Store) SetImported(ctx context.Context, org collab.OrganizationRef, kind string, ids []string) error {
+	return store.Each(ctx, len(ids), func(ctx context.Context, i int) error {
+		return s.Put(ctx, store.NewItem(keys.Imported(org, kind, ids[i])))
+	})
+}

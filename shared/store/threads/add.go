@@ -62,6 +62,9 @@ func addition(req *request.Request, doc collab.DocumentRef, th *collab.Thread, a
 	for _, c := range comments {
 		writes = append(writes, replaceComment(c))
 	}
+	if add.Import {
+		writes = append(writes, importedWrite(doc, th.ID, req.Millis(), th.Comments))
+	}
 	return writes, head, nil
 }
 
@@ -325,6 +328,9 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 
 // commit executes writes of comments with their event. before is the head.
 func (a *adding) commit(ctx context.Context, before store.Item, writes []store.Write) (refused *store.Refusal, err error) {
+	if a.add.Import {
+		writes = append(writes, importedWrite(a.doc, a.ann, a.req.Millis(), a.comments))
+	}
 	var ev *collab.Event
 	if a.add.Event != nil {
 		head, err := readHead(before)
