@@ -1,6 +1,9 @@
 package delivery_test
 
 import (
+	"collabdata/shared/keys"
+	"bytes"
+	"sync/atomic"
 	"context"
 	"errors"
 	"flag"
@@ -266,6 +269,38 @@ func TestMidnight(t *testing.T) {
 	w.settle(p)
 	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNothingLeft checks that a mention that arrives while a daily email finds nothing left to tell is
+// for the email of the next day.
+func TestNothingLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
+	a := w.account()
+	a.member("bob")
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 10})
+	others, p := w.startWithoutMail(), w.start()
+	first := a.comment("thread", a.user("bob"))
+	w.send(first)
+	w.drain(p)
+	a.read("bob", first.ID)
+	var meanwhile atomic.Bool
+	p.flaw = &flaw{at: func(op string, body []byte) bool { // before the end of the first entry's wait is recorded
+		if op == "UpdateItem" && bytes.Contains(body, []byte(`"`+keys.EmailEndedAt+`"`)) && !meanwhile.Swap(true) {
+			w.send(a.comment("other", a.user("bob")))
+			w.drain(others)
+		}
+		return false
+	}}
+	w.settleUntil(p, time.Date(2027, time.March, 2, 9, 59, 0, 0, time.UTC))
+	if got := a.mailsTo("bob"); len(got) != 0 || !meanwhile.Load() {
+		t.Errorf("before the email of the next day bob has %q; mentioned meanwhile: %v", got, meanwhile.Load())
+	}
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("in the end bob has %q", got)
 	}
 }
 
