@@ -1,9 +1,8 @@
 package delivery_test
 
 import (
-	"collabdata/shared/keys"
 	"bytes"
-	"sync/atomic"
+	"collabdata/shared/keys"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 

@@ -416,6 +416,12 @@ func (k *Kind) Names(p Parts, users []string) bool {
 	return slices.ContainsFunc(users, func(u string) bool { return p.User == u || p.Who == UserHash(p.Acct, u) })
 }
 
+// Hash returns a hash of ids, for keys without personal data or with too many parts.
+func Hash(ids ...string) string {
+	sum := sha256.Sum256([]byte(Join(ids...)))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // UserHash returns a hash of a user for keys that outlive the user's personal data.
 func UserHash(acct, user string) string {
 	sum := sha256.Sum256([]byte(acct + "\x00" + user))

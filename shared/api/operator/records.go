@@ -453,9 +453,39 @@ func (r restorer) unsubscribed(u UnsubscribedRecord) restore {
 	}
 }
 
+// fresh calls add with the places of the ids that no earlier import added, or all to add deleted
+// ones again, and remembers them: a choice that a person made since stays.
+func (r restorer) fresh(ctx context.Context, kind string, ids [][]string, add func(places []int) (bool, error)) (bool, error) {
+	hashes := collab.Map(ids, func(id []string) string { return keys.Hash(id...) })
+	before, err := r.Directory.Imported(ctx, r.org, kind, hashes)
+	if err != nil {
+		return false, err
+	}
+	var places []int
+	var missing []string
+	for i, hash := range hashes {
+		if !before[hash] {
+			missing = append(missing, hash)
+		}
+		if !before[hash] || r.restore {
+			places = append(places, i)
+		}
+	}
+	added, err := add(places)
+	if err != nil {
+		return added, err
+	}
+	return added, r.Directory.SetImported(ctx, r.org, kind, missing)
+}
+
 func (r restorer) group(g GroupRecord) restore {
 	return func(ctx context.Context) (bool, error) {
-		return r.Directory.RestoreGroup(ctx, r.call.Request, r.org, g.GroupID, g.GroupName, rpc.Distinct(g.UserIDs))
+		users := rpc.Distinct(g.UserIDs)
+		ids := collab.Map(users, func(u string) []string { return []string{g.GroupID, u} })
+		return r.fresh(ctx, "groupUser", ids, func(places []int) (bool, error) {
+			fresh := collab.Map(places, func(i int) string { return users[i] })
+			return r.Directory.RestoreGroup(ctx, r.call.Request, r.org, g.GroupID, g.GroupName, fresh)
+		})
 	}
 }
 
@@ -507,7 +537,7 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	type levels struct {
 		users []string
 		all   []collab.Level
-		set   func() ([]collab.Level, error)
+		set   func() (before map[string]collab.Level, err error) // of fresh ones
 	}
 	byPlace := map[place]*levels{}
 	restores := make([]restore, len(list))
@@ -517,18 +547,40 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 		if of == nil {
 			of = &levels{}
 			byPlace[k] = of
-			of.set = sync.OnceValues(func() ([]collab.Level, error) {
+			of.set = sync.OnceValues(func() (map[string]collab.Level, error) {
 				doc, err := r.document(ctx, k.document)
 				if err != nil {
 					return nil, err
 				}
-				if k.annotation == "" {
-					return r.Threads.Follow(ctx, r.call.Request, doc, of.users, collab.LevelAll)
-				}
-				return r.Threads.RestoreLevels(ctx, r.call.Request, doc, k.annotation, of.users, of.all)
+				before := map[string]collab.Level{}
+				ids := collab.Map(of.users, func(u string) []string { return []string{k.document, k.annotation, u} })
+				_, err = r.fresh(ctx, "level", ids, func(places []int) (bool, error) {
+					users := collab.Map(places, func(i int) string { return of.users[i] })
+					var list []collab.Level
+					switch {
+					case k.annotation != "":
+						users = of.users
+						all := make([]collab.Level, len(users)) // none for ended ones, which are compared
+						for _, i := range places {
+							all[i] = of.all[i]
+						}
+						list, err = r.Threads.RestoreLevels(ctx, r.call.Request, doc, k.annotation, users, all)
+					case len(users) > 0:
+						list, err = r.Threads.Follow(ctx, r.call.Request, doc, users, collab.LevelAll)
+					}
+					for i := range list {
+						before[users[i]] = list[i]
+					}
+					for i, u := range of.users {
+						if !slices.Contains(places, i) && before[u] == collab.LevelDefault {
+							delete(before, u)
+						}
+					}
+					return err == nil, err
+				})
+				return before, err
 			})
 		}
-		n := len(of.users)
 		of.users, of.all = append(of.users, l.UserID), append(of.all, l.Level)
 		restores[i] = func(context.Context) (bool, error) {
 			before, err := of.set()
@@ -537,9 +589,11 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 				return false, collab.Errorf(collab.FailedPrecondition, "%s", collab.MessageOf(err))
 			case err != nil:
 				return false, err
-			case before[n] == l.Level:
+			}
+			switch level, fresh := before[l.UserID]; {
+			case !fresh || level == l.Level:
 				return false, nil
-			case before[n] != collab.LevelDefault:
+			case level != collab.LevelDefault:
 				return false, collab.Otherwise("level")
 			}
 			return true, nil

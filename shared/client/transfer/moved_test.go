@@ -220,6 +220,40 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestChosenMeanwhile checks that an import that is repeated leaves the choices that people made
+// after the first: ended levels, and other preferences. With Restore, it restores the levels.
+func TestChosenMeanwhile(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	file := addedTo(`{"kind":"annotation","documentId":"plan","annotationId":"a","from":{"userId":"ann"},"createdAt":1700000000000}
+{"kind":"user","userId":"eve"}
+{"kind":"group","groupId":"team","userIds":["eve","bob"]}
+{"kind":"level","documentId":"plan","annotationId":"a","userId":"eve","level":"all"}
+{"kind":"level","documentId":"plan","userId":"eve","level":"all"}
+{"kind":"preference","userId":"eve","config":{"inbox":"ALL"}}
+`)
+	load(t, c, file, transfer.ImportOptions{})
+	before := export(t, c, transfer.ExportOptions{})
+	const eve = `"organizationId": "acme", "userIds": ["eve"], `
+	call(t, c, "/v2/notifications/config/set", eve+`"documentIds": ["plan"], "annotationIds": ["a"], "level": "default"`)
+	call(t, c, "/v2/notifications/config/set", eve+`"documentIds": ["plan"], "level": "default"`)
+	call(t, c, "/v2/notifications/config/set", eve+`"config": {"inbox": "NONE"}`)
+	want := export(t, c, transfer.ExportOptions{})
+	if want == before {
+		t.Fatal("nothing was chosen")
+	}
+	if diff := gocmp.Diff([]string{"preference eve: already exists with a different config; left unchanged"}, refusals(t, c, file)); diff != "" {
+		t.Error(diff)
+	}
+	same(t, "after the import", want, export(t, c, transfer.ExportOptions{}))
+	if _, err := transfer.Import(t.Context(), c, strings.NewReader(file), transfer.ImportOptions{Restore: true}); err != nil {
+		t.Error(err)
+	}
+	if got := export(t, c, transfer.ExportOptions{}); strings.Count(got, `"kind":"level"`) != 2 {
+		t.Errorf("restored:\n%s", got)
+	}
+}
+
 // TestRestore checks that an import with Restore adds deleted threads and comments again.
 func TestRestore(t *testing.T) {
 	s := serve(t)

@@ -206,8 +206,7 @@ func (s *Store) RestoreGroup(
 	return there == nil || len(missing) > 0, cmp.Or(s.AddGroupUsers(ctx, req, org, group, missing)...)
 }
 
-// Imported returns which folders or documents imports added or found. It reads with strong
-// consistency.
+// Imported returns which things of a kind imports added or found. It reads with strong consistency.
 func (s *Store) Imported(ctx context.Context, org collab.OrganizationRef, kind string, ids []string) (map[string]bool, error) {
 	found, err := s.GetAll(ctx, collab.Map(ids, func(id string) keys.Key { return keys.Imported(org, kind, id) }), true)
 	before := make(map[string]bool, len(ids))

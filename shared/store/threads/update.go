@@ -139,7 +139,7 @@ func (s *Store) RestoreLevels(
 	err = s.changeFollows(ctx, req, doc, id, nil, func(f *collab.Follows) *collab.Follows {
 		before = make([]collab.Level, len(users))
 		for i, u := range users {
-			if before[i] = f.Of(u); before[i] == collab.LevelDefault {
+			if before[i] = f.Of(u); before[i] == collab.LevelDefault && levels[i] != collab.LevelDefault {
 				f = f.Set(u, levels[i])
 			}
 		}
