@@ -232,7 +232,7 @@ func (r *eventRun) byEndpoint(ctx context.Context, list []*decision) (func(), er
 	if !slices.ContainsFunc(list, func(d *decision) bool { return d.further == "" || mails && d.mail == "" }) {
 		return func() {}, nil
 	}
-	endpoints, err := r.Hooks.Endpoints(ctx, r.event.Account)
+	endpoints, err := r.webhookEndpoints(ctx)
 	serves := func(channel string) bool {
 		return slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return h.Serves(channel) })
 	}

@@ -156,6 +156,7 @@ func (d *Deliverer) take(ctx context.Context, ref collab.TaskRef, h handler) err
 		defer cancel()
 	}
 	ctx, charge := d.metered(ctx)
+	account := collab.Later(ctx, func() (collab.Account, error) { return d.account(ctx, ref.Account) })
 	r, err := d.Outbox.Run(ctx, ref, h.lease, func(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -163,7 +164,10 @@ func (d *Deliverer) take(ctx context.Context, ref collab.TaskRef, h handler) err
 				d.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
 			}
 		}()
-		return h.run(d, ctx, t)
+		if _, err := account(); err != nil && collab.CodeOf(err) != collab.NotFound {
+			return o, err
+		}
+		return h.run(d, ctx, t) // account is remembered
 	})
 	charge(ref.Account)
 	if r.Failure != nil {

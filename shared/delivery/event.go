@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"collabdata/shared/collab"
@@ -19,6 +21,18 @@ type eventRun struct {
 	document collab.DocumentRef
 	settings collab.Settings // of the account
 	portion  int             // comments per read when looking for people; 0 means threadPortion
+
+	endpoints struct {
+		once sync.Once
+		list []collab.Webhook
+		err  error
+	}
+}
+
+// webhookEndpoints returns the account's endpoints, read once.
+func (r *eventRun) webhookEndpoints(ctx context.Context) ([]collab.Webhook, error) {
+	r.endpoints.once.Do(func() { r.endpoints.list, r.endpoints.err = r.Hooks.Endpoints(ctx, r.event.Account) })
+	return slices.Clone(r.endpoints.list), r.endpoints.err
 }
 
 func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
@@ -35,10 +49,20 @@ func (d *Deliverer) event(ctx context.Context, t *task.Task) (task.Outcome, erro
 		d.skip(ctx)(err)
 		return task.Outcome{}, err
 	}
-	account, enabled, err := d.enabled(ctx, t.Account, ev.OrganizationID)
+	r := d.about(ev, collab.Settings{}, &thread{})
+	var account collab.Account
+	enabled := false
+	err = both(func() (err error) {
+		account, enabled, err = d.enabled(ctx, t.Account, ev.OrganizationID)
+		return err
+	}, func() error {
+		_, err := r.webhookEndpoints(ctx)
+		return err
+	})
 	if err != nil {
 		return task.Outcome{}, err
 	}
+	r.settings = account.Settings
 	done := task.Outcome{State: t.State, Keep: true, Expires: t.Expires + int64(d.mailDelay(account.Settings).Seconds())}
 	switch {
 	case !enabled:
@@ -47,7 +71,6 @@ func (d *Deliverer) event(ctx context.Context, t *task.Task) (task.Outcome, erro
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", t.Account), slog.String("event", t.ID))
 		return done, nil
 	}
-	r := d.about(ev, account.Settings, &thread{})
 	if t.State == "" {
 		if err := r.webhooks(ctx); err != nil {
 			return done, err

@@ -52,7 +52,7 @@ func (r *eventRun) tells(ctx context.Context) (bool, error) {
 	if !r.event.Notify || !r.listed() || r.Mailer != nil {
 		return r.event.Notify, nil
 	}
-	endpoints, err := r.Hooks.Endpoints(ctx, r.event.Account)
+	endpoints, err := r.webhookEndpoints(ctx)
 	return slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return h.Wants(collab.NotificationDue) }), err
 }
 

@@ -8,8 +8,5 @@ import (
 
 // job does steps of a deletion.
 func (d *Deliverer) job(ctx context.Context, t *task.Task) (task.Outcome, error) {
-	if _, err := d.account(ctx, t.Account); err != nil { // it pays
-		return task.Outcome{}, err
-	}
 	return d.Deletion.RunJob(ctx, t)
 }

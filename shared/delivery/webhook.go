@@ -17,7 +17,7 @@ import (
 // that rest and are due later.
 func (r *eventRun) webhooks(ctx context.Context) error {
 	acct := r.event.Account
-	endpoints, err := r.Hooks.Endpoints(ctx, acct)
+	endpoints, err := r.webhookEndpoints(ctx)
 	if err != nil {
 		return err
 	}
