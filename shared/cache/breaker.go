@@ -13,8 +13,8 @@ type Breaker struct {
 
 const mostBroken = 1_000 // keys
 
-// NewBreaker returns a Breaker that refuses calls for pause after a number of failures, each within
-// pause of the one before.
+// NewBreaker returns a Breaker that refuses calls for pause after a number of failures, and again
+// after each further one until a call succeeds.
 func NewBreaker(failures int, pause time.Duration, now func() time.Time) *Breaker {
 	return &Breaker{failures, pause, now, New[string, int](mostBroken)}
 }
@@ -27,11 +27,11 @@ func (b *Breaker) Refuses(key string) bool {
 
 // Record counts a call that failed, or forgets earlier ones.
 func (b *Breaker) Record(key string, failed bool) {
-	if !failed {
-		b.counts.Expire(key)
-		return
+	n, _ := b.counts.Last(key)
+	switch now := b.now(); {
+	case failed:
+		b.counts.Put(key, n+1, now.Add(b.pause))
+	case n > 0:
+		b.counts.Put(key, 0, now)
 	}
-	now := b.now()
-	n, _ := b.counts.Get(key, now)
-	b.counts.Put(key, n+1, now.Add(b.pause))
 }

@@ -25,6 +25,10 @@ func TestBreaker(t *testing.T) {
 	want("b", false)
 	now = now.Add(time.Minute)
 	want("a", false)
+	b.Record("a", true) // the next one shows that it still fails
+	want("a", true)
+	now = now.Add(time.Minute)
+	b.Record("a", false)
 	b.Record("a", true)
 	want("a", false)
 }
