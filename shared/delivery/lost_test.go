@@ -58,9 +58,9 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	first := a.quiet()
 	w.must(w.start().take(t.Context(), event(first)))
 	adding.Store(true)
-	calls := 0
+	var calls atomic.Int64
 	p := w.start()
-	p.flaw = &flaw{refused: refused, at: func(string, []byte) bool { calls++; return calls == n }}
+	p.flaw = &flaw{refused: refused, at: func(string, []byte) bool { return calls.Add(1) == int64(n) }}
 	w.drain(p)
 	adding.Store(false)
 	w.settle(w.start())

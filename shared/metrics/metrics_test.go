@@ -20,7 +20,7 @@ func TestFlush(t *testing.T) {
 	m.Add(DeliveryFailures, Email, 0)
 	m.Set(TaskAge, 0)
 	must.Do(t, m.Flush())
-	const want = `{"Events":3,"TaskAge":0,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage"]],` +
+	const want = `{"Events":3,"Stage":"prod","TaskAge":0,"_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage"]],` +
 		`"Metrics":[{"Name":"Events","Unit":"Count"},{"Name":"TaskAge","Unit":"Seconds"}],"Namespace":"CollabData"}],"Timestamp":5}}
 {"Channel":"inbox","Deliveries":3,"DeliveryRetries":1,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage","Channel"]],` +
 		`"Metrics":[{"Name":"Deliveries","Unit":"Count"},{"Name":"DeliveryRetries","Unit":"Count"}],"Namespace":"CollabData"}],"Timestamp":5}}
