@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestHotThread counts the calls to the table of a back end's comment in a thread with recent comments:
-// the head, the comment, and four for the author's read marks and inbox.
+// TestHotThread counts the calls to the table of a back end's comment in a thread with recent
+// comments: the head, the comment, and four for the author's read marks and inbox.
 func TestHotThread(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

@@ -71,7 +71,7 @@ type persons struct {
 	access   map[string]string // own access types, by document or folder
 	off      map[string]bool   // disabled documents
 	members  map[string]bool   // by user.
-	removals map[string]string // by user@document or folder, or user@: hides or grant
+	removals map[string]string // by user@document or folder, or user@: hides or grant.
 	opened   map[string]bool   // user@document, in spite of a removal from the organization
 	gotIn    map[string]bool   // users with a grant or an opening since the removal from the organization
 	team     map[string]bool   // users of a group

@@ -88,7 +88,8 @@ func FuzzHeadline(f *testing.F) {
 	})
 }
 
-// TestNotificationUsers checks that 20 users of template data have present names, besides acting users.
+// TestNotificationUsers checks that 20 users of template data have present names, besides acting
+// users.
 func TestNotificationUsers(t *testing.T) {
 	n := Notification{ActionUser: User{UserID: "actor"}, AssignedTo: &User{UserID: "assignee"}, TemplateData: map[string]JSON{}}
 	want := []string{"actor", "assignee"}

@@ -272,8 +272,8 @@ func TestMidnight(t *testing.T) {
 	}
 }
 
-// TestNothingLeft checks that a mention that arrives while a daily email finds nothing left to tell is
-// for the email of the next day.
+// TestNothingLeft checks that a mention that arrives while a daily email finds nothing left to tell
+// is for the email of the next day.
 func TestNothingLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

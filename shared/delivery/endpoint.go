@@ -15,9 +15,9 @@ const (
 	quickPosts    = 50 // if it answers within quick
 	quick         = time.Second
 	postingTime   = 10 * time.Second // then a run starts no further posts.
-	quickRound    = 4 * quickPosts   // posts to a quick endpoint between writes of results
-	reserve       = 8 * time.Second  // of a run's time, for the last round
-	leaseRest     = 5 * time.Second  // of the lease, when a run stops waiting
+	quickRound    = 4 * quickPosts   // posts to a quick endpoint between writes of results.
+	reserve       = 8 * time.Second  // of a run's time, for the last round.
+	leaseRest     = 5 * time.Second  // of the lease, when a run stops waiting.
 	endpointPage  = 100              // deliveries per read
 	quickPage     = 500              // if the endpoint answers quickly
 

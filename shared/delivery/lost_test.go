@@ -3,7 +3,6 @@ package delivery_test
 import (
 	"bytes"
 	"collabdata/shared/store/task"
-	"context"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -11,9 +10,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
-	"collabdata/shared/mail"
 )
 
 // TestNothingIsLost adds a delivery while another is posted, with late and recent events. At each
@@ -192,17 +189,4 @@ func TestOneRefused(t *testing.T) {
 	if tries := a.delivery("hook", bad.ID).Tries; tries != 2 {
 		t.Errorf("the refused one was posted %d times within 90 s", tries)
 	}
-}
-
-// throttled is an email service that refuses emails until it is opened.
-type throttled struct {
-	delivery.Mailer
-	takes *atomic.Bool
-}
-
-func (m throttled) Send(ctx context.Context, n mail.Email) error {
-	if !m.takes.Load() {
-		return mail.ErrThrottled
-	}
-	return m.Mailer.Send(ctx, n)
 }

@@ -78,8 +78,8 @@ func PartsOf(in collab.OrganizationRef, kind collab.Thing, id string, incarnatio
 	return inOrganization(in, Parts{Doc: id, DocN: incarnation})
 }
 
-// Imported returns the key of the record that an import added a thing: a folder or document by its id,
-// others by a hash.
+// Imported returns the key of the record that an import added a thing: a folder or document by its
+// id, others by a hash.
 func Imported(org collab.OrganizationRef, kind, id string) Key {
 	return importedThing.Key(inOrganization(org, Parts{Kind: kind, ID: id}))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Tasks sends messages about tasks. Tasks that call other services have a queue of their own, so that
-// the others never wait for them. It is safe for concurrent use.
+// Tasks sends messages about tasks. Tasks that call other services have a queue of their own, so
+// that the others never wait for them. It is safe for concurrent use.
 type Tasks struct {
 	Events *Queue // the queue keys.EventsQueue
 	Calls  *Queue // the queue keys.CallsQueue; may be nil in functions that send no such tasks

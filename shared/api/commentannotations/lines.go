@@ -253,14 +253,14 @@ func SameJSON(a, b collab.JSON) bool {
 	return bytes.Equal(a, b) || x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// WholeHead returns an annotation without its comments as it is stored.
+// WholeHead returns the stored form of an annotation without its comments.
 func WholeHead(t *collab.Thread) *Annotation {
 	a := reader{}.thread(t)
 	a.Suggestion = member(t.Kept, "suggestion")
 	return a
 }
 
-// Whole returns a comment as it is stored, with everybody who reacted.
+// Whole returns the stored form of a comment, with everybody who reacted.
 func Whole(c *collab.Comment) Comment {
 	a := reader{v1: true}.comment(c)
 	a.CommentText, a.CommentHTML, a.Reactions = c.Text, c.HTML, nil

@@ -59,8 +59,8 @@ func ForClients(document []byte) ([]byte, error) {
 var ascii = strings.NewReplacer(`\x7f-\x9f`, `\x7f`)
 
 // simplify removes parts of a schema that client generators misread: forms of a value after the
-// first, unless it is null, and members next to a $ref. It also removes defaults, which make a field
-// required in TypeScript, and characters of a pattern beyond ASCII.
+// first, unless it is null, and members next to a $ref. It also removes defaults, which make a
+// field required in TypeScript, and characters of a pattern beyond ASCII.
 func simplify(value any) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -95,8 +95,8 @@ func TestReadme(t *testing.T) {
 	golden.Check(t, file, before+begin+table+end+after)
 }
 
-// TestNumbers checks the format of each number in the documents for people and for generators: int64
-// for an integer, unless its maximum or its only value fits in 32 bits, else double.
+// TestNumbers checks the format of each number in the documents for people and for generators:
+// int64 for an integer, unless its maximum or its only value fits in 32 bits, else double.
 func TestNumbers(t *testing.T) {
 	clients, err := openapi.ForClients([]byte(document(t)))
 	must.Do(t, err)

@@ -369,9 +369,8 @@ func (r restorer) threads(
 	return added, errs
 }
 
-// thread adds the lines of one thread. An existing thread or comment is left as it is, and missing
-// comments of an existing thread are added. What an import added and somebody deleted stays
-// deleted.
+// thread adds the lines of one thread. An existing thread or comment is left unchanged, and
+// missing comments of an existing thread are added. Deleted ones of an earlier import stay deleted.
 func (r restorer) thread(
 	ctx context.Context, doc collab.DocumentRef, id string, t *threadLines, found *threads.Imported, added []bool, errs []error,
 ) {

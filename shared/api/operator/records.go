@@ -245,7 +245,7 @@ func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *r
 }
 
 // RecordsAddRequest is the data of POST /operator/records/add. Records are added in the order of
-// the fields, so that one request can hold what they belong to.
+// the fields, so that one request can hold their owners.
 type RecordsAddRequest struct {
 	OrganizationID string                              `json:"organizationId" rule:"required,id"`
 	Update         bool                                `json:"update" doc:"Overwrite annotations and comments that have a later lastUpdated in the request"`

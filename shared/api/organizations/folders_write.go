@@ -19,7 +19,7 @@ type NewFolder struct {
 	AccessType *collab.Access `json:"accessType" doc:"The audience of content without a type of its own. Default: as its parent"`
 }
 
-// Folder returns the folder as it is added at a time.
+// Folder returns the folder for an addition at a time.
 func (f *NewFolder) Folder(now collab.Millis) collab.Folder {
 	folder := collab.Folder{
 		ID: f.FolderID, Name: f.FolderID, Parent: cmp.Or(collab.Deref(f.ParentFolderID), collab.RootFolder),

@@ -20,7 +20,7 @@ import (
 type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by ids in the file
 	Update    bool              // overwrite annotations and comments with a later lastUpdated in the file
-	Restore   bool              // add again what an earlier import added and somebody deleted
+	Restore   bool              // add deleted things of an earlier import again
 
 	Progress func(Progress) // called from time to time, never concurrently; may be nil
 	Refused  func(Refusal)  // called with each refused line; may be nil
@@ -59,11 +59,11 @@ func Check(r io.Reader, o ImportOptions) error {
 // notifies nobody, and sends no event. c must be a client of an operator.
 //
 // Import may be repeated at any time: after an interruption, with a longer file, or after people
-// used what it added. It adds missing things, and missing fields of users, grants, preferences and
-// the organization. It refuses a line whose thing exists with another value, names the field, and
-// leaves the thing as it is, unless o.Update is set and the line has a later lastUpdated; lines that
-// belong to it are added. A thread or comment that an import added and somebody deleted stays
-// deleted, unless o.Restore is set. Later read states and removals take precedence.
+// used its threads. It adds missing things, and missing fields of users, grants, preferences and
+// the organization. It refuses a line whose thing exists with another value, and names the field.
+// The thing stays unchanged, unless o.Update is set and the line has a later lastUpdated. Lines
+// that belong to it are added. A deleted thread or comment of an earlier import stays deleted,
+// unless o.Restore is set. Later read states and removals take precedence.
 //
 // Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines.
 //
@@ -198,8 +198,9 @@ func (i *importer) take(l *line) error {
 }
 
 // fits reports whether a line is sent with the batch. A batch ends before a document or annotation
-// if possible, so that the next one need not wait for it. It has the first comment of an annotation,
-// which decides about the annotation's source. Unsubscribed people are sent before all others.
+// if possible, so that the next one need not wait for it. It has the first comment of an
+// annotation, which decides about the annotation's source. Unsubscribed people are sent before all
+// others.
 func (i *importer) fits(l *line) bool {
 	n := len(i.next)
 	switch {

@@ -88,8 +88,6 @@ func cutEscape(name string) (string, bool) {
 	return name, false
 }
 
-func (l *line) name() string { return l.id }
-
 func (l *line) document() string { return textOf(l.object, "documentId") }
 
 // rename replaces the document of the line.

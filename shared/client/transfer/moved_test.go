@@ -99,7 +99,7 @@ func TestEachAlone(t *testing.T) {
 	}
 }
 
-// TestUsedMeanwhile imports a file, lets people use what it added, appends lines to it, and imports
+// TestUsedMeanwhile imports a file, lets people use its threads, appends lines to it, and imports
 // it again and again: the new lines are added, all that people did stays, and nothing that they
 // deleted comes back.
 func TestUsedMeanwhile(t *testing.T) {

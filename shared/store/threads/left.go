@@ -98,8 +98,8 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 //
 // It returns FAILED_PRECONDITION if list exceeds most or the bound of a page of the request, or if
 // changed exceeds collab.MaxPageSize. It also does so if too many left the document, or if after is
-// more than LeftFor ago. most does not limit changed, because that would reveal hidden annotations. It reads
-// with eventual consistency.
+// more than LeftFor ago. most does not limit changed, because that would reveal hidden annotations.
+// It reads with eventual consistency.
 func (s *Store) Left(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) (list []*collab.Thread, changed []string, err error) {
