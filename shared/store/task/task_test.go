@@ -142,6 +142,38 @@ func TestKept(t *testing.T) {
 	})
 }
 
+// TestSees: a task leads to a run that sees an addition if no run has it and it is due, or if the run
+// that has it will find another version.
+func TestSees(t *testing.T) {
+	const now = 100
+	for _, test := range []struct {
+		task task.Task
+		want bool
+	}{
+		{task.Task{}, false},
+		{task.Task{Due: now}, true},
+		{task.Task{Due: now + 1}, false},
+		{task.Task{Due: now, Failed: true}, false},
+		{task.Task{Due: 1, Lease: now + 1, Version: 7, Claimed: 7}, false},
+		{task.Task{Due: 1, Lease: now + 1, Version: 8, Claimed: 7}, true},
+		{task.Task{Due: 1, Lease: now, Version: 7, Claimed: 7}, true},
+	} {
+		if got := test.task.Sees(now); got != test.want {
+			t.Errorf("%+v: %v", test.task, got)
+		}
+	}
+}
+
+// TestNotDue: a task of a kind without leases is not claimed before it is due.
+func TestNotDue(t *testing.T) {
+	s := task.New(storetest.New(t))
+	_, err := s.Write(t.Context(), s.PutTask(&task.Task{TaskRef: event, Due: s.Millis() + time.Hour.Milliseconds()}))
+	must.Do(t, err)
+	if c, err := s.Claim(t.Context(), event, 0); c != nil || err != nil {
+		t.Errorf("claimed %+v, %v", c, err)
+	}
+}
+
 // TestFails: a task whose attempts fail, or are lost, waits for the operator in the end.
 func TestFails(t *testing.T) {
 	for _, lost := range []bool{false, true} {
@@ -165,12 +197,12 @@ func TestFails(t *testing.T) {
 				}
 				broken := errors.New(strings.Repeat("x", 2_000))
 				attempts := 1
-				for failed := false; ; attempts++ {
-					if !lost {
-						failed = run(broken)
-					}
-					if failed {
+				for ; ; attempts++ {
+					if !lost && run(broken) {
 						break
+					}
+					if attempts > 2*task.MaxAttempts {
+						t.Fatal("it never fails")
 					}
 					next := waiting(t, s, string(ref.Kind), collab.MaxMillis-1)
 					if len(next) != 1 || next[0].Next <= now.UnixMilli() || next[0].Next > now.Add(time.Hour).UnixMilli() {
@@ -178,6 +210,9 @@ func TestFails(t *testing.T) {
 					}
 					now = time.UnixMilli(next[0].Next)
 					if next[0].Attempts >= task.MaxAttempts {
+						if !lost {
+							t.Fatal("the last attempt did not fail")
+						}
 						must.Do(t, s.Abandon(ctx, next[0], "lost"))
 						break
 					}
