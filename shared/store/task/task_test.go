@@ -142,8 +142,8 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestSees: a task leads to a run that sees an addition if no run has it and it is due, or if the run
-// that has it will find another version.
+// TestSees: a task leads to a run that sees an addition if no run has it and it is due, or if its
+// run will find another version.
 func TestSees(t *testing.T) {
 	const now = 100
 	for _, test := range []struct {
