@@ -57,7 +57,7 @@ func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) {
 		return nil, errRefuses
 	}
 	return func(err error) error {
-		r.refusals.Record("", err != nil && (isThrottle(err) || isLost(err)))
+		r.refusals.Record("", refuses(err))
 		return nil
 	}, nil
 }
@@ -78,6 +78,12 @@ func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) err
 		return nil, errNoTime
 	}
 	return r.NopRetryer.GetRetryToken(ctx, err)
+}
+
+// refuses reports whether the table throttled a call, or reported its own failure.
+func refuses(err error) bool {
+	response, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	return err != nil && (isThrottle(err) || ok && response.HTTPStatusCode() >= 500)
 }
 
 func (t *Table) jitter(n int, throttled bool) time.Duration {
