@@ -90,7 +90,7 @@ func New(c Config) *Service {
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
-	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
+	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random).WithBreaker()
 	if c.Sleep != nil {
 		t = t.Sleeping(c.Sleep)
 	}

@@ -56,6 +56,27 @@ func TestSilentConnection(t *testing.T) {
 	}
 }
 
+// TestRefusingTable checks that a request ends after some refusals of the table, without the rest
+// of its time.
+func TestRefusingTable(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	var calls atomic.Int64
+	connections := storetest.Client(func(r *http.Request) (*http.Response, error) {
+		if !fails.Load() {
+			return http.DefaultClient.Do(r)
+		}
+		calls.Add(1)
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	s := apitest.Start(t, func(c *app.Config) { c.DynamoDB.HTTPClient = connections })
+	fails.Store(true)
+	w := apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentId": "plan"}}`)
+	if w.Code != http.StatusServiceUnavailable || calls.Load() > 20 {
+		t.Errorf("answered %d %s after %d refusals", w.Code, w.Body, calls.Load())
+	}
+}
+
 // TestAnswerBeforeTheEnd checks that an update without time for all annotations reports each result
 // a second before its function ends, although it has events to send.
 func TestAnswerBeforeTheEnd(t *testing.T) {

@@ -2,8 +2,8 @@ package cache
 
 import "time"
 
-// Breaker refuses calls of a key for a while after several of them failed in a row. It is safe for
-// concurrent use.
+// Breaker refuses calls of a key for a while after several of them failed in a row. A nil Breaker
+// refuses none. It is safe for concurrent use.
 type Breaker struct {
 	failures int
 	pause    time.Duration
@@ -21,12 +21,18 @@ func NewBreaker(failures int, pause time.Duration, now func() time.Time) *Breake
 
 // Refuses reports whether a call must not be made now.
 func (b *Breaker) Refuses(key string) bool {
+	if b == nil {
+		return false
+	}
 	n, ok := b.counts.Get(key, b.now())
 	return ok && n >= b.failures
 }
 
 // Record counts a call that failed, or forgets earlier ones.
 func (b *Breaker) Record(key string, failed bool) {
+	if b == nil {
+		return
+	}
 	n, _ := b.counts.Last(key)
 	switch now := b.now(); {
 	case failed:

@@ -31,4 +31,7 @@ func TestBreaker(t *testing.T) {
 	b.Record("a", false)
 	b.Record("a", true)
 	want("a", false)
+	b = nil
+	b.Record("a", true)
+	want("a", false)
 }

@@ -58,11 +58,9 @@ func (q Tasks) Send(ctx context.Context, tasks ...collab.TaskRef) {
 	defer cancel()
 	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // leaves time for another attempt
 	err := errSilent
-	if q.Silent == nil || !q.Silent.Refuses("") {
+	if !q.Silent.Refuses("") {
 		err = q.SendIn(ctx, 0, tasks...)
-		if q.Silent != nil {
-			q.Silent.Record("", ctx.Err() != nil)
-		}
+		q.Silent.Record("", ctx.Err() != nil)
 	}
 	if err != nil {
 		q.Events.log.LogAttrs(ctx, slog.LevelWarn, "tasks not sent: the relay sends them later", slog.String("account", tasks[0].Account),

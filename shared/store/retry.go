@@ -40,10 +40,10 @@ var errNoTime = errors.New("no time is left to try again")
 type retryer struct {
 	aws.NopRetryer
 	wait     func(n int, throttled bool) time.Duration // before retry n, from 0
-	refusals *cache.Breaker
+	refusals *cache.Breaker                            // nil if every call is made
 }
 
-// After mostRefusals in a row, a process calls the table no more for refusedPause.
+// After mostRefusals in a row, a table with a breaker is called no more for refusedPause.
 const (
 	mostRefusals = 10
 	refusedPause = time.Second

@@ -68,8 +68,8 @@ func TestRetryDelay(t *testing.T) {
 
 func near(a, b time.Duration) bool { return (a - b).Abs() < b/1000 }
 
-// TestRefuses checks that a process that was refused ten times in a row calls the table no more for
-// a second.
+// TestRefuses checks that a table with a breaker that was refused ten times in a row is called no
+// more for a second. A table without one is called.
 func TestRefuses(t *testing.T) {
 	now := time.Now()
 	calls := 0
@@ -77,7 +77,7 @@ func TestRefuses(t *testing.T) {
 		calls++
 		return http.StatusBadRequest, `{"__type":"ThrottlingException"}`
 	})}
-	table := New(cfg, "table", func() time.Time { return now }, rand.Reader).RepeatAtOnce()
+	table := New(cfg, "table", func() time.Time { return now }, rand.Reader).RepeatAtOnce().WithBreaker()
 	for range 3 {
 		if _, err := table.Get(t.Context(), keys.Account("a")); collab.CodeOf(err) != collab.Unavailable {
 			t.Errorf("answered %v", err)
@@ -90,6 +90,10 @@ func TestRefuses(t *testing.T) {
 	_, err := table.Get(t.Context(), keys.Account("a"))
 	if calls != mostRefusals+1 || collab.CodeOf(err) != collab.Unavailable {
 		t.Errorf("after a second: %d calls, %v", calls, err)
+	}
+	calls = 0
+	if _, err := New(cfg, "table", time.Now, rand.Reader).RepeatAtOnce().Get(t.Context(), keys.Account("a")); collab.CodeOf(err) != collab.Unavailable || calls != endless {
+		t.Errorf("without a breaker: %d calls, %v", calls, err)
 	}
 }
 

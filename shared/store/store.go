@@ -45,11 +45,19 @@ type Table struct {
 // concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random, sleep: sleep}
-	t.retry = &retryer{wait: t.jitter, refusals: cache.NewBreaker(mostRefusals, refusedPause, now)}
+	t.retry = &retryer{wait: t.jitter}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
 		o.Retryer = t.retry
 	})
+	return t
+}
+
+// WithBreaker makes calls fail at once for a second after the table refused ten in a row, and
+// returns the table. Functions that answer requests call it before they use the table. Background
+// work keeps calling the table, so that it stores the result of a call or an email.
+func (t *Table) WithBreaker() *Table {
+	t.retry.refusals = cache.NewBreaker(mostRefusals, refusedPause, t.now)
 	return t
 }
 
