@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +20,8 @@ import (
 
 const (
 	portion     = 1_000           // tasks per read
-	mostRead    = 20_000          // tasks of a shard in a run
+	maxRead     = 50_000          // tasks of a shard that a run reads
+	maxKept     = 2_500           // of them in memory: more than a run has time to send
 	turn        = 200             // tasks that are sent together
 	turnTime    = 5 * time.Second // to postpone them, so that a hanging call costs no more; and to send them
 	concurrency = 16              // concurrent calls for them
@@ -30,7 +30,10 @@ const (
 	longest    = time.Minute      // duration of a run
 
 	longQueue = 1_000 // waiting messages
-	longShare = 50    // messages to a long queue per run, account and kind
+
+	// messages per run, account and kind
+	maxShare  = 10_000
+	longShare = 50 // to a long queue
 )
 
 // Store is the relay's part of package outbox, which documents the methods.
@@ -59,9 +62,9 @@ type Relay struct {
 }
 
 // Run sends messages about due tasks, accounts in turn, until nothing is due or its time is over.
-// It reports the age of the oldest task. It sends a long queue at most longShare messages per
-// account; the rest stays due. It postpones tasks before it sends them, so a run that dies loses
-// none. First it writes the heartbeat that shows that the stream works.
+// It reports the age of the oldest task. It sends at most maxShare messages per account and kind,
+// and longShare to a long queue; the rest stays due. It postpones tasks before it sends them, so a
+// run that dies loses none. First it writes the heartbeat that shows that the stream works.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -84,13 +87,10 @@ func (r *Relay) runKind(ctx context.Context, kind collab.TaskKind) (oldest time.
 	if err != nil {
 		return 0, err
 	}
-	due, err := r.due(ctx, kind)
-	for _, t := range due {
-		oldest = max(oldest, r.Now().Sub(time.UnixMilli(t.Due)))
-	}
+	due, oldest, err := r.due(ctx, kind, share)
 	errs := []error{err}
 	sent := 0
-	for tasks := range slices.Chunk(inTurn(due, share), turn) {
+	for tasks := range slices.Chunk(inTurn(due), turn) {
 		if deadline, _ := ctx.Deadline(); ctx.Err() != nil || time.Until(deadline) < endsBefore {
 			break
 		}
@@ -104,35 +104,42 @@ func (r *Relay) runKind(ctx context.Context, kind collab.TaskKind) (oldest time.
 	return oldest, errors.Join(errs...)
 }
 
-// due reads the due tasks of a kind, earliest first in each shard.
-func (r *Relay) due(ctx context.Context, kind collab.TaskKind) (all []*task.Task, err error) {
+// due reads the due tasks of a kind, earliest first in each shard. It returns up to share tasks of
+// each account, and reads past the rest.
+func (r *Relay) due(ctx context.Context, kind collab.TaskKind, share int) (all []*task.Task, oldest time.Duration, err error) {
 	var errs []error
+	shares := map[string]int{} // by account
 	for shard := range keys.DueShards {
-		var list []*task.Task
-		for from, more := "", true; more && len(list) < mostRead; more = from != "" {
+		read, kept := 0, 0
+		for from, more := "", true; more && read < maxRead && kept < maxKept; more = from != "" {
 			page, next, err := r.Store.Waiting(ctx, string(kind), shard, r.Now().UnixMilli(), from, portion, r.Metrics.PassOver(ctx, r.Log))
 			if err != nil {
 				errs = append(errs, err)
 				break
 			}
-			list, from = append(list, page...), next
+			for _, t := range page {
+				oldest = max(oldest, r.Now().Sub(time.UnixMilli(t.Due)))
+				if shares[t.Account] < share && kept < maxKept {
+					shares[t.Account]++
+					kept++
+					all = append(all, t)
+				}
+			}
+			read, from = read+portion, next
 		}
-		all = append(all, list...)
 	}
-	return all, errors.Join(errs...)
+	return all, oldest, errors.Join(errs...)
 }
 
-// inTurn returns up to share tasks of each account, one of each account after the other.
-func inTurn(tasks []*task.Task, share int) (list []*task.Task) {
+// inTurn returns one task of each account after the other.
+func inTurn(tasks []*task.Task) (list []*task.Task) {
 	accounts := map[string][]*task.Task{}
 	var order []string
 	for _, t := range tasks {
 		if accounts[t.Account] == nil {
 			order = append(order, t.Account)
 		}
-		if len(accounts[t.Account]) < share {
-			accounts[t.Account] = append(accounts[t.Account], t)
-		}
+		accounts[t.Account] = append(accounts[t.Account], t)
 	}
 	for i := 0; len(order) > 0; i++ {
 		order = slices.DeleteFunc(order, func(acct string) bool { return i >= len(accounts[acct]) })
@@ -143,8 +150,8 @@ func inTurn(tasks []*task.Task, share int) (list []*task.Task) {
 	return list
 }
 
-// send postpones tasks and sends messages about the postponed ones, even if other calls failed. It
-// abandons a task of which no attempt has ended.
+// send postpones tasks and sends messages about the postponed ones, even if other calls failed. A
+// task without attempts left waits for the operator instead.
 func (r *Relay) send(ctx context.Context, tasks []*task.Task) (sent int, err error) {
 	var mu sync.Mutex
 	var refs []collab.TaskRef
@@ -190,5 +197,5 @@ func (r *Relay) share(ctx context.Context, kind collab.TaskKind) (int, error) {
 	if waiting >= longQueue {
 		return longShare, err
 	}
-	return math.MaxInt, err
+	return maxShare, err
 }

@@ -235,6 +235,74 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
+// backlog is a store with many due tasks, which it makes up: before each task of the last page of a
+// shard, pages of one account.
+type backlog struct {
+	pages     int // in each shard; endless if negative
+	reads     atomic.Int64
+	postponed atomic.Int64
+}
+
+func (b *backlog) Waiting(
+	_ context.Context, kind string, shard int, until collab.Millis, from string, limit int, _ func(error),
+) (list []*task.Task, next string, err error) {
+	b.reads.Add(1)
+	if kind != string(collab.EventTask) {
+		return nil, "", nil
+	}
+	n := len(from)
+	if n == b.pages {
+		ref := collab.TaskRef{Kind: collab.EventTask, Account: "zoe", ID: fmt.Sprint(shard)}
+		return []*task.Task{{TaskRef: ref, Due: until}}, "", nil
+	}
+	for i := range limit {
+		ref := collab.TaskRef{Kind: collab.EventTask, Account: "busy", ID: fmt.Sprint(shard, "/", n, "/", i)}
+		list = append(list, &task.Task{TaskRef: ref, Due: until})
+	}
+	return list, from + ".", nil
+}
+
+func (b *backlog) Postpone(context.Context, *task.Task) (bool, error) {
+	b.postponed.Add(1)
+	return true, nil
+}
+
+func (b *backlog) Abandon(context.Context, *task.Task, string) error { return nil }
+
+func (b *backlog) Beat(context.Context) error { return nil }
+
+// TestBacklog checks that a run reads past the tasks of an account beyond its share, and keeps and
+// reads no more than it has memory and time for.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name                           string
+		pages, length                  int
+		sent, others, atLeast, readsOf int
+	}{
+		{"all of a short queue", 1, 0, 10_000, 10, 10, 10 * 2},
+		{"a long queue", 30, 1_000, 50, 10, 10, 10 * 31},
+		{"endless", -1, 0, 10_000, 0, 0, 4*3 + 6*50},
+		{"endless, to a long queue", -1, 1_000, 50, 0, 0, 10 * 50},
+	} {
+		w := &world{TB: t, now: time.Now(), queue: &queues{length: map[collab.TaskKind]int{collab.EventTask: test.length}}}
+		r, b := w.relay(), &backlog{pages: test.pages}
+		r.Store = b
+		must.Do(t, r.Run(t.Context()))
+		sent := map[string]int{}
+		for _, ref := range w.queue.sent {
+			sent[ref.Account]++
+		}
+		if sent["busy"] != test.sent || sent["zoe"] != test.others {
+			t.Errorf("%s: sent %v", test.name, sent)
+		}
+		const otherKinds = 3 * keys.DueShards
+		if n := b.reads.Load() - otherKinds; n != int64(test.readsOf) {
+			t.Errorf("%s: %d reads", test.name, n)
+		}
+	}
+}
+
 // TestSideBySide checks that concurrent relays send each task once.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
