@@ -273,8 +273,8 @@ func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotati
 //
 // The annotation's lastUpdated moves to the latest of the comments. If the annotation has no
 // creator, the author of the first comment becomes the creator. For the author of a comment, the
-// annotation is marked as read up to this comment, and so are the author's notifications about it,
-// if they are among the latest 100.
+// annotation is marked as read up to this comment, and so are the notifications about it that were
+// sent to the author, if they are among the latest 100. Those to everyone stay unread.
 //
 // The request fails with:
 //

@@ -49,8 +49,8 @@ commentData.
 
 The annotation's lastUpdated moves to the latest of the comments. If the annotation has no
 creator, the author of the first comment becomes the creator. For the author of a comment, the
-annotation is marked as read up to this comment, and so are the author's notifications about it,
-if they are among the latest 100.
+annotation is marked as read up to this comment, and so are the notifications about it that were
+sent to the author, if they are among the latest 100. Those to everyone stay unread.
 
 The request fails with:
 
@@ -116,8 +116,8 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	return ids, nil
 }
 
-// readByAuthors begins to find unread notifications about an annotation for the authors of
-// comments. read marks these as read. Imported comments mark none.
+// readByAuthors begins to find the notifications about an annotation that were sent to the authors
+// of comments. read marks these as read. Imported comments mark none.
 func (s *Service) readByAuthors(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) (read func() error) {
@@ -125,13 +125,13 @@ func (s *Service) readByAuthors(
 	for author, last := range collab.LastOf(add.Comments) {
 		if !add.Moved && call.Millis()-last <= collab.MaxLate {
 			found = append(found, collab.Later(ctx, func() (func(context.Context) error, error) {
-				return s.Inbox.UnreadOf(ctx, doc, author, []string{ann}, last)
+				return s.Inbox.ReadBy(ctx, doc, ann, author, last)
 			}))
 		}
 	}
 	return func() error {
-		for _, of := range found {
-			mark, err := of()
+		for _, find := range found {
+			mark, err := find()
 			if err == nil {
 				err = mark(ctx)
 			}

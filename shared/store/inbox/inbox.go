@@ -244,6 +244,13 @@ func (s *Store) pointers(
 	if q.User != "" {
 		pks = []string{keys.UserNotification(org, q.User, 0, "").PK, keys.AllNotification(org, 0, "").PK}
 	}
+	return s.pointersIn(ctx, org, pks, q, position, limit)
+}
+
+// pointersIn is pointers for the lists with partition keys.
+func (s *Store) pointersIn(
+	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, limit int,
+) ([]pointer, bool, error) {
 	var items []store.Item
 	var more bool
 	var err error

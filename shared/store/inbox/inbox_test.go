@@ -456,10 +456,17 @@ func TestThreadReadsMarked(t *testing.T) {
 		c.ID, c.Of.User = n.ID, "bob"
 		must.Do(t, s.ChangeNotification(t.Context(), storetest.Request(time.Now()), org, c))
 	}
-	earlier, err := s.UnreadOf(t.Context(), org.Document("doc"), "bob", []string{"thread"}, n.CreatedAt-1)
-	must.Do(t, err)
-	must.Do(t, earlier(t.Context()))
-	check(false)
+	for _, test := range []struct {
+		thread string
+		until  collab.Millis
+		want   bool
+	}{{"thread", n.CreatedAt - 1, false}, {"other", n.CreatedAt, false}, {"thread", n.CreatedAt, true}} {
+		read, err := s.ReadBy(t.Context(), org.Document("doc"), test.thread, "bob", test.until)
+		must.Do(t, err)
+		must.Do(t, read(t.Context()))
+		check(test.want)
+	}
+	change(collab.NotificationChange{Unread: true})
 	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", []string{"thread"}))
 	check(true)
 	for _, read := range []func(){

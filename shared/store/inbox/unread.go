@@ -178,42 +178,48 @@ const threadsLooked = 100
 // ReadThreads marks notifications about annotations of a document as read, among the user's latest
 // 100. nil annotations means all.
 func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string) error {
-	read, err := s.UnreadOf(ctx, doc, user, annotations, s.Millis())
-	if err != nil {
-		return err
-	}
-	return read(ctx)
-}
-
-// UnreadOf finds notifications about annotations of a document until a time, among the user's
-// latest 100. nil annotations means all. read marks the unread ones as read.
-func (s *Store) UnreadOf(
-	ctx context.Context, doc collab.DocumentRef, user string, annotations []string, until collab.Millis,
-) (read func(context.Context) error, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	pointers, _, err := s.pointers(ctx, doc.OrganizationRef, q, "", threadsLooked)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pointers = collab.Where(pointers, func(p pointer) bool {
-		return p.at <= until && p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
-	})
+	return s.readPointers(ctx, doc, user, collab.Where(pointers, func(p pointer) bool {
+		return p.about(doc) && (annotations == nil || slices.Contains(annotations, p.Annotation))
+	}))
+}
+
+// ReadBy finds the notifications about an annotation until a time, among the latest 100 that were
+// sent to a user, without those to everyone. read marks them as read.
+func (s *Store) ReadBy(
+	ctx context.Context, doc collab.DocumentRef, ann, user string, until collab.Millis,
+) (read func(context.Context) error, err error) {
+	pk := keys.UserNotification(doc.OrganizationRef, user, 0, "").PK
+	pointers, _, err := s.pointersIn(ctx, doc.OrganizationRef, []string{pk}, collab.NotificationQuery{}, "", threadsLooked)
+	pointers = collab.Where(pointers, func(p pointer) bool { return p.about(doc) && p.Annotation == ann && p.at <= until })
+	return func(ctx context.Context) error { return s.readPointers(ctx, doc, user, pointers) }, err
+}
+
+// about reports whether the notification of a pointer is about a thread of a document.
+func (p *pointer) about(doc collab.DocumentRef) bool {
+	return p.Document == doc.Document && p.Annotation != ""
+}
+
+// readPointers marks unread notifications of a user as read.
+func (s *Store) readPointers(ctx context.Context, doc collab.DocumentRef, user string, pointers []pointer) error {
 	if len(pointers) == 0 {
-		return func(context.Context) error { return nil }, nil
+		return nil
 	}
 	did, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 && did.of(p).DeletedAt == 0 })
-	return func(ctx context.Context) error {
-		return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
-			p := pointers[i]
-			read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
-				Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
-			_, err := s.Write(ctx, store.Update(
-				keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
-			return err
-		})
-	}, nil
+	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
+		p := pointers[i]
+		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
+			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
+		_, err := s.Write(ctx, store.Update(
+			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
+		return err
+	})
 }

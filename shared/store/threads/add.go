@@ -39,7 +39,7 @@ func (s *Store) AddAnnotation(
 	if add.Moved || collab.Alone(th.Comments) {
 		return nil
 	}
-	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
+	return s.answered(ctx, req, doc, th.ID, head, th.Comments)
 }
 
 // addition returns the writes that add an annotation, and its head.
@@ -149,58 +149,67 @@ func (s *Store) AddComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) ([]int64, error) {
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
-	var said func() (map[keys.Key]store.Item, error)
-	if !add.Moved {
-		said = collab.Later(ctx, func() (map[keys.Key]store.Item, error) { return s.authorsRead(ctx, doc, ann, add.Comments) })
-	}
-	head, err := a.run(ctx)
-	if err != nil || add.Moved {
-		return a.ids(), err
-	}
-	if head == nil { // added by an earlier attempt
-		head, err = s.Get(ctx, headKey(doc, ann))
-	}
-	read, failed := said()
-	if err = cmp.Or(err, failed); err == nil && head != nil {
-		err = s.answered(ctx, req, doc, ann, head, read, a.comments)
-	}
+	err := a.run(ctx)
 	return a.ids(), err
 }
 
-// run adds the comments, and returns the head before; nil if an earlier attempt of the request
-// added them.
-func (a *adding) run(ctx context.Context) (before store.Item, err error) {
+// run adds the comments, unless an earlier attempt of the request did, and marks the thread as read
+// by their authors meanwhile.
+func (a *adding) run(ctx context.Context) error {
 	if err := a.number(0); err != nil {
-		return nil, err
+		return err
 	}
-	if done, err := a.lookForGiven(ctx); done || err != nil {
-		return nil, err
+	done, err := a.lookForGiven(ctx)
+	if err == nil && !done && a.req.Repeat && slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
+		done, err = a.recall(ctx)
 	}
-	if a.req.Repeat && slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
-		if done, err := a.recall(ctx); done || err != nil {
-			return nil, err
+	if err != nil {
+		return err
+	}
+	if done {
+		head, err := a.s.Get(ctx, headKey(a.doc, a.ann))
+		if err != nil || head == nil {
+			return err
 		}
+		return a.answered(ctx, head)
 	}
 	latest := collab.Millis(0)
 	for i := range a.comments {
 		latest = max(latest, a.comments[i].Moved())
 	}
 	if err := a.reserve(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if before, err = a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0]); err != nil {
-		return nil, err
+	head, err := a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0])
+	if err != nil {
+		return err
 	}
+	answered := collab.Later(ctx, func() (any, error) { return nil, a.answered(ctx, head) })
+	err = a.putAll(ctx, head)
+	_, failed := answered()
+	return cmp.Or(err, failed)
+}
+
+// answered is Store.answered, unless add.Moved.
+func (a *adding) answered(ctx context.Context, head store.Item) error {
+	if a.add.Moved {
+		return nil
+	}
+	return a.s.answered(ctx, a.req, a.doc, a.ann, head, a.add.Comments)
+}
+
+// putAll is put with further ids as long as the generated ones are taken.
+func (a *adding) putAll(ctx context.Context, head store.Item) error {
 	for n := range tries {
-		done, err := a.put(ctx, before)
+		done, err := a.put(ctx, head)
 		if done || err != nil {
-			return before, err
+			return err
 		}
 		if err := a.number(a.req.IDs.Elsewhere(n)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, store.ErrAborted(nameOf(a.ann))
+	return store.ErrAborted(nameOf(a.ann))
 }
 
 // reserve reserves the writes of run.

@@ -86,13 +86,10 @@ func (m *model) setRead(k readKey, read bool) {
 	m.states[k] = v
 }
 
-// answered stores read states of comments' authors. key was the thread's time key.
-func (m *model) answered(t *collab.Thread, key collab.Millis, comments []collab.Comment) {
+// answered stores read states of comments' authors.
+func (m *model) answered(t *collab.Thread, comments []collab.Comment) {
 	for author, last := range collab.LastOf(comments) {
 		k := readKey{author, t.Document, t.ID}
-		if m.readBefore(author, t) > key {
-			continue
-		}
 		if v, said := m.states[k]; !said || v.At < last-1 {
 			m.states[k] = collab.ReadState{At: last - 1, Before: last}
 		}
@@ -419,7 +416,7 @@ func testModel(t *testing.T, s *Store) {
 				must.Do(t, s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
 				m.threads[th.Document][th.ID] = th
 				if !collab.Alone(th.Comments) {
-					m.answered(&th.Thread, th.key, th.Comments)
+					m.answered(&th.Thread, th.Comments)
 				}
 			},
 			"comment": func(t *rapid.T) {
@@ -441,7 +438,7 @@ func testModel(t *testing.T, s *Store) {
 					th.Comments = append(th.Comments, c)
 				}
 				th.SetCreator(&comments[0])
-				m.answered(&th.Thread, th.key, comments)
+				m.answered(&th.Thread, comments)
 				th.LastUpdated, th.key = th.Latest(), keyFor(th.key, at)
 			},
 			"delete": func(t *rapid.T) {

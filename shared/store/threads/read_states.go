@@ -195,35 +195,16 @@ func (s *Store) putRead(ctx context.Context, req *request.Request, k keys.Key, v
 	return s.Put(ctx, it)
 }
 
-// authorsRead reads the read states of authors of comments for a document and an annotation, with
-// eventual consistency. It costs a unit for each author.
-func (s *Store) authorsRead(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
-	var itemKeys []keys.Key
-	for author := range collab.LastOf(comments) {
-		itemKeys = append(itemKeys, keys.ReadState(doc, author), keys.ThreadReadState(doc, author, ann))
-	}
-	return s.GetAll(ctx, itemKeys, false)
-}
-
 // answered marks an annotation as read by the authors of comments until their last one, unless they
-// have a later one. It writes nothing for an author that had read all of it before, according to
-// head and said.
+// have a later mark. It does not look whether they had read it before, because a read in front of
+// the write costs a round.
 func (s *Store) answered(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string,
-	head store.Item, said map[keys.Key]store.Item, comments []collab.Comment,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, head store.Item, comments []collab.Comment,
 ) error {
 	last := collab.LastOf(comments)
 	authors := slices.Sorted(maps.Keys(last))
 	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
 		k := keys.ThreadReadState(doc, authors[i], ann)
-		document, err := decodeReadState(said[keys.ReadState(doc, authors[i])])
-		if err != nil {
-			return err
-		}
-		thread, err := decodeReadState(said[k])
-		if err != nil || readBefore(document, thread, head) > timeKey(head) {
-			return err
-		}
 		v := readStateItem{collab.ReadStateAt(last[authors[i]]-1, true), birth(head)}
 		it := store.ItemOf(k, v)
 		it[keys.AddedBy] = store.Text(req.Mark())
@@ -234,7 +215,7 @@ func (s *Store) answered(
 			}
 		}
 		at, of := expression.Name("at"), expression.Name("of")
-		_, err = s.Write(ctx, store.Update(k, update,
+		_, err := s.Write(ctx, store.Update(k, update,
 			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(v.Birth)))))
 		return err
 	})
