@@ -199,10 +199,6 @@ func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader
 			named = append(named, collab.UsersAt(in, e.Thread.Users())...)
 		}
 	}
-	profiles, err := v.Directory.Profiles(ctx, slices.Concat(readers, actors, named))
-	if err != nil {
-		return reader, err
-	}
 	var addressed []collab.UserAt
 	if r.Strong {
 		addressed = readers
@@ -210,8 +206,17 @@ func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader
 	if r.BackEnd {
 		addressed = slices.Concat(addressed, actors)
 	}
-	present, err := v.Directory.PresentProfiles(ctx, addressed)
-	if err != nil {
+	var profiles, present map[collab.Resource]collab.Profiles
+	g, within := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		profiles, err = v.Directory.Profiles(within, slices.Concat(readers, actors, named))
+		return err
+	})
+	g.Go(func() (err error) {
+		present, err = v.Directory.PresentProfiles(within, addressed)
+		return err
+	})
+	if err := g.Wait(); err != nil {
 		return reader, err
 	}
 	for _, u := range addressed {
