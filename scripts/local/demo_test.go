@@ -47,3 +47,9 @@ func vectors(t *testing.T) []string {
 	}
 	return list
 }
+
+// TestReports repeats in the demo what people have reported about other products.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	browse(t, start(t, t.TempDir()), "reports.cjs", nil)
+}

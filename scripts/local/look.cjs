@@ -106,6 +106,52 @@ async function until(holds) {
   }
 }
 
+// select selects the n-th occurrence of a text in an element.
+const select = (page, id, text, n = 1) => page.evaluate(([id, text, n]) => {
+  const node = [...document.getElementById(id).childNodes].find((node) => node.data?.includes(text));
+  const at = node.data.split(text, n).join(text).length;
+  getSelection().setBaseAndExtent(node, at, node, at + text.length);
+}, [id, text, n]);
+
+// want notes a problem if the locator does not appear in time.
+async function want(what, locator) {
+  await locator.waitFor({timeout: 20_000}).catch(() => problems.add(`not seen: ${what}`));
+}
+
+// equal notes a problem if a value is not the wanted one.
+function equal(what, got, wanted) {
+  if (JSON.stringify(got) !== JSON.stringify(wanted)) problems.add(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
+}
+
+// comment sends a comment on the selected text, and returns its thread.
+async function comment(page, text) {
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  await page.keyboard.type(text);
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  return thread;
+}
+
+// marked waits until a text is marked as the place of the open thread, with what is around it in
+// its element.
+async function marked(page, what, wanted) {
+  const find = () => [...CSS.highlights.get('collab-thread-active') ?? []].map((r) => {
+    const element = r.startContainer.parentElement?.closest('[id]') ?? document.body;
+    const [before, after] = [document.createRange(), document.createRange()];
+    before.selectNodeContents(element);
+    before.setEnd(r.startContainer, r.startOffset);
+    after.selectNodeContents(element);
+    after.setStart(r.endContainer, r.endOffset);
+    const [left, text, right] = [before, r, after].map((range) => `${range}`.replace(/\s+/g, ' '));
+    return `${left.slice(-9)}[${text}]${right.slice(0, 9)}`;
+  });
+  let got;
+  const end = Date.now() + 10_000;
+  do got = await page.evaluate(find); while (`${got}` !== `${wanted}` && Date.now() < end);
+  equal(`the mark ${what}`, got, wanted ? [wanted] : []);
+}
+
 // run runs a script and prints its problems. It exits immediately, because open connections would
 // delay the end by most of a minute.
 function run(main) {
@@ -113,4 +159,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, comment, marked, run};

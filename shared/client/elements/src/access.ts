@@ -228,6 +228,7 @@ export class Access {
     } catch {
       // No response, or no JSON.
     }
+    if (status === 403) tell(`${address} answered 403. If that is its protection against CSRF, exempt the address, or call setTokens with a function that sends its header.`);
     if (status === 401 || status === 403) return undefined;
     if (status) tell(`${address} answered ${status}: it must return {"token"} for a POST of {"documentId"} by a signed-in browser.`);
     throw offline();
@@ -359,6 +360,15 @@ const restored = (e: PageTransitionEvent): void => {
   if (e.persisted) renew();
 };
 
+/** Draws the parts of an element again, in another language. */
+function redraw({renderRoot}: LitElement): void {
+  for (const part of renderRoot?.querySelectorAll('*') ?? []) {
+    if (!(part instanceof LitElement)) continue;
+    part.requestUpdate();
+    redraw(part);
+  }
+}
+
 /** An element that uses the service. */
 export class Connected extends LitElement implements Source {
   /** The address of the service. */
@@ -380,7 +390,7 @@ export class Connected extends LitElement implements Source {
       this.#internals.states[isRightToLeft(say('comments')) ? 'add' : 'delete']('rtl');
       return super.scheduleUpdate();
     };
-    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(update) ?? update();
+    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(update).then(() => redraw(this)) ?? update();
   }
 
   override connectedCallback(): void {

@@ -2,8 +2,8 @@ import {css, html, LitElement, nothing} from 'lit';
 import {property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
-import {converted, prepare} from './content.js';
-import {isolated} from './direction.js';
+import {converted, pasted, prepare} from './content.js';
+import {isolated, undirected} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Person} from './person.js';
@@ -20,7 +20,7 @@ const LONGEST = 20_000; // characters of a text: ten pages
 const LONGEST_CHANGE = 4_000; // characters of a suggested text
 const SUMMARY = 80; // characters of each text in the summary of a suggestion
 const SIGNS: Record<string, string> = {b: '**', i: '*', e: '`'}; // by key
-const MAC = /Mac|iP/.test(navigator.platform);
+const MAC = /Mac|iP/.test(globalThis.navigator?.platform ?? ''); // servers import the package, too
 const NEAR = 1_000; // remaining characters at which a countdown starts
 
 /** The text of a suggestion without a comment, for emails and notifications. */
@@ -41,6 +41,8 @@ export interface Written {
   suggestion?: Suggestion | undefined;
   /** Of the request that sent it before. */
   id?: string | undefined;
+  /** The lastUpdated of the edited comment when the reader began. */
+  seen?: string | undefined;
 }
 
 /**
@@ -59,6 +61,8 @@ export class Composer extends LitElement {
   /** The initial Markdown if there is no draft, with tokens for the tagged people. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Person[] = [];
+  /** The lastUpdated of an edited comment, if known. */
+  @property({attribute: false}) seen: string | undefined;
   /** The reader may choose who sees it. */
   @property({type: Boolean}) choice = false;
   /** The only readers, if fixed: only these people are suggested. */
@@ -82,6 +86,7 @@ export class Composer extends LitElement {
   @query('.change') private changed!: HTMLTextAreaElement | null;
   @query('input') private adder!: HTMLInputElement | null;
   #id: string | undefined; // of the request that sent the previous draft
+  #seen: string | undefined; // lastUpdated of the edited comment at the beginning
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
 
@@ -112,6 +117,7 @@ export class Composer extends LitElement {
     this.#known = [...(draft?.people ?? this.tags)];
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
     this.#id = draft?.id;
+    this.#seen = draft ? draft.seen : this.seen;
     this.only = draft?.only;
     this.files = draft?.attachments ?? [];
     this.change = draft?.change;
@@ -127,7 +133,7 @@ export class Composer extends LitElement {
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
-        <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+        <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${undirected(f.name!)} ×</button>`)}</div>` : nothing}
       ${this.target?.targetText ? this.#suggestion(this.target.targetText) : nothing}
       ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
@@ -221,7 +227,7 @@ export class Composer extends LitElement {
 
   #keep(): void {
     this.#id = undefined;
-    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only, change: this.change});
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only, change: this.change, seen: this.#seen});
   }
 
   #attach(files: Attachment[]): void {
@@ -234,11 +240,17 @@ export class Composer extends LitElement {
   };
 
   /**
-   * Uploads pasted or dropped files, or shows that uploads are unavailable. Text is pasted
-   * normally.
+   * Uploads pasted or dropped files, or shows that uploads are unavailable. Pasted formatting
+   * becomes Markdown, except tables and what other text fields have.
    */
   #dropped = (e: ClipboardEvent | DragEvent): void => {
     const data = e instanceof ClipboardEvent ? e.clipboardData : e.dataTransfer;
+    const source = e instanceof ClipboardEvent ? data?.getData('text/html') : '';
+    if (source && /<(?:b|strong|i|em|a|[uo]l|li|code|pre|h[1-6]|blockquote)\b|font-(?:weight|style)/i.test(source) && !/<table\b/i.test(source)) {
+      e.preventDefault();
+      void this.#paste(source, data!.getData('text/plain'));
+      return;
+    }
     if (!data?.files.length || data.types.includes('text/plain')) return;
     e.preventDefault();
     const upload = this.submit ? undefined : uploadOf(); // an edit only changes the text
@@ -248,6 +260,14 @@ export class Composer extends LitElement {
     }
     for (const file of data.files) void this.#upload(file, upload);
   };
+
+  /** Inserts formatted HTML as Markdown, or else its plain text. */
+  async #paste(source: string, text: string): Promise<void> {
+    this.busy++;
+    const insert = await pasted(source, text).catch(() => text);
+    this.busy--;
+    this.#insert(this.area.selectionStart, this.area.selectionEnd, insert, insert.length, 0);
+  }
 
   async #upload(file: File, upload: Upload): Promise<void> {
     this.busy++;
@@ -329,7 +349,9 @@ export class Composer extends LitElement {
     const {selectionStart: from, selectionEnd: to, value} = this.area;
     const text = value.slice(from, to);
     const sign = SIGNS[key];
-    if (sign) {
+    if (key === 'e' && text.includes('\n')) {
+      this.#insert(from, to, `\`\`\`\n${text.replace(/\n$/, '')}\n\`\`\`\n`, 4, text.replace(/\n$/, '').length);
+    } else if (sign) {
       const n = sign.length;
       const outer = value.slice(Math.max(from - n, 0), to + n);
       const marked = outer === sign + text + sign && (n > 1 || (value[from - 2] !== sign && value[to + 1] !== sign));
@@ -387,7 +409,7 @@ export class Composer extends LitElement {
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
-    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
+    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, seen: this.#seen, ...(attachments.length && {attachments})});
   };
 }
 customElements.define('collab-composer', Composer);

@@ -135,8 +135,9 @@ export class Connection implements Member {
     return this.#store.named(person);
   }
 
-  // A change is shown at once. It resolves when the service has it, and rejects with a Failure,
-  // after which the thread shows it as failed: see retry and discard.
+  // A change is shown at once. It resolves when the service has it. If it fails, the thread shows it
+  // as failed until it is sent after all, by retry or when the browser is online again, or discarded:
+  // then it rejects with a Failure. It rejects at once if no loaded thread can show it.
   async #send(what: Parameters<Store['send']>[0]): Promise<{annotationId: string; commentId: number}> {
     const sent = await this.#store.settled(this.#store.send(what));
     return {...sent, commentId: sent.commentId ?? 0};

@@ -1,6 +1,7 @@
 import {html, nothing, render, type TemplateResult} from 'lit';
 import {guard} from 'lit/directives/guard.js';
 
+import {undirected} from './direction.js';
 import {linkAt} from './links.js';
 import {nameOf, type Person} from './person.js';
 import type {Comment} from './protocol.js';
@@ -68,8 +69,9 @@ export function filesOf({attachments}: Comment): unknown {
   if (!files.length) return nothing;
   return html`<div class="files" part="files">${files.map(({url, name, mimeType, size}) => {
     const picture = mimeType?.startsWith('image/') && (size ?? 0) <= LARGEST;
+    const label = undirected(name ?? '');
     return html`<a dir="auto" href=${url!} target="_blank" rel="noopener noreferrer nofollow ugc">${picture
-      ? html`<img src=${url!} alt=${name || say('picture')} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : name || url}</a>`;
+      ? html`<img src=${url!} alt=${label || say('picture')} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : label || url}</a>`;
   })}</div>`;
 }
 
@@ -85,7 +87,7 @@ const bodyOf = ({commentHtml = ''}: Comment): HTMLElement => new DOMParser().par
 /** The plain text of a comment. A parsed document runs and loads nothing. */
 export const plainOf = (c: Comment): string => c.commentText || bodyOf(c).textContent || '';
 
-const MARKUP = /[*_`\\\]]|^(?:[->]|\d+[.)])/m;
+const MARKUP = /[*_`\]\u2063]|^(?:[->]|~~~|\d+[.)])/m;
 
 /**
  * Loads the code for rich text if a text may need it. Returns undefined if it does not, or if the
@@ -95,6 +97,17 @@ export const prepare = (text = '', html = ''): Promise<void> | undefined => (!ri
 
 /** A text in Markdown as plain text, and as HTML if it has markup. Before prepare, it has none. */
 export const converted = (markdown: string): {text: string; html?: string} => rich?.convert(markdown) ?? {text: markdown};
+
+/** Formatted HTML of a clipboard in Markdown, or its plain text if it has no formatting. */
+export async function pasted(html: string, text: string): Promise<string> {
+  await load();
+  // A Content-Security-Policy would report each style.
+  const inert = html.replace(/<[^>]*>/g, (tag) => tag.replace(/\sstyle=/gi, ' data-style='));
+  const markdown = rich!.fromHtml(new DOMParser().parseFromString(inert, 'text/html').body, true);
+  const formatted = rich!.convert(markdown).html;
+  if (formatted && text.includes('\n') && /^(?:<p>(?:<code>[^<]*<\/code>|<br>|\s)*<\/p>)+$/.test(formatted)) return `\`\`\`\n${text}\n\`\`\`\n`;
+  return formatted ? markdown : text;
+}
 
 /** A comment in Markdown for its editor. */
 export function sourceOf(c: Comment): string {

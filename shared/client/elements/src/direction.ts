@@ -6,3 +6,6 @@ export const isRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text)
 
 /** A name for use in a text, without changing the text's direction. */
 export const isolated = (name: string): string => (isRightToLeft(name) || FORMATTING.test(name) ? `\u2068${name.replace(/[\u2066-\u2069]/g, '')}\u2069` : name);
+
+/** A label without characters that set its direction, which can hide its end: "exe.pdf". */
+export const undirected = (label: string): string => label.replace(/[\u202a-\u202e\u2066-\u2069]/g, '');

@@ -17,6 +17,8 @@ export interface Draft {
   target?: Target | undefined;
   /** The new text of a suggestion. */
   change?: string | undefined;
+  /** The lastUpdated of the edited comment. */
+  seen?: string | undefined;
 }
 
 /** The beginning of the keys in the storage. */
@@ -35,6 +37,12 @@ function deleteAll(): void {
 export const newThread = (target?: Target): string => `new ${JSON.stringify(target ?? {})}`;
 export const replyTo = (annotationId: string): string => `reply ${annotationId}`;
 export const editOf = (annotationId: string, commentId: number): string => `edit ${annotationId} ${commentId}`;
+
+/** The thread of the place of a reply or edit, and the edited comment. */
+export function threadOf(place: string): {annotationId: string; commentId?: number} | undefined {
+  const [, reply, edit, commentId] = /^(?:reply (.*)|edit (.*) (\d+))$/s.exec(place) ?? [];
+  return reply !== undefined ? {annotationId: reply} : edit !== undefined ? {annotationId: edit, commentId: Number(commentId)} : undefined;
+}
 
 /**
  * The drafts of a document by place, until they are sent or discarded. Session storage keeps them
@@ -69,6 +77,11 @@ export class Drafts {
   set(place: string, draft?: Draft): void {
     if (draft?.text.trim() || draft?.attachments?.length || draft?.change !== undefined) this.#all.set(place, draft);
     else this.#all.delete(place);
+  }
+
+  /** All drafts, with their places. */
+  get all(): [string, Draft][] {
+    return [...this.#all];
   }
 
   /** Drafts of new threads. */
@@ -107,5 +120,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = p.tags ?? [];
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {id: p.id, text: withNames(p.markdown ?? p.text, people), people, attachments: p.attachments, target: p.target, only: p.only, ...(p.suggestion && {change: p.suggestion.newValue as string})}]];
+  return [[place, {id: p.id, text: withNames(p.markdown ?? p.text, people), people, attachments: p.attachments, target: p.target, only: p.only, seen: p.seen, ...(p.suggestion && {change: p.suggestion.newValue as string})}]];
 }

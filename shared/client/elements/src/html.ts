@@ -4,6 +4,8 @@
  */
 import DOMPurify from 'dompurify';
 
+import {undirected} from './direction.js';
+
 export {convert, fromHtml, fromText} from './markdown.js';
 
 /**
@@ -13,7 +15,7 @@ export {convert, fromHtml, fromText} from './markdown.js';
 const CLEAN = {
   ALLOWED_TAGS: [
     'a', 'b', 'blockquote', 'br', 'code', 'del', 'div', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'ins', 'li', 'mark', 'ol', 'p', 'pre', 's', 'small', 'span',
-    'strong', 'sub', 'sup', 'u', 'ul',
+    'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'u', 'ul',
   ],
   ALLOWED_ATTR: ['href', 'title'],
   ALLOW_DATA_ATTR: false,
@@ -22,6 +24,10 @@ const CLEAN = {
   RETURN_DOM_FRAGMENT: true as const,
 };
 
+DOMPurify.addHook('uponSanitizeElement', (node) => {
+  if (node.nodeName === 'INPUT' && (node as HTMLInputElement).type === 'checkbox') node.parentNode?.insertBefore(document.createTextNode((node as HTMLInputElement).checked ? '☑ ' : '☐ '), node);
+});
+
 /** Sanitized HTML. The function maps each text to nodes. */
 export function clean(html: string, texts: (text: string) => (string | Node)[]): DocumentFragment {
   // null for a frameset
@@ -29,6 +35,8 @@ export function clean(html: string, texts: (text: string) => (string | Node)[]):
   for (const a of fragment.querySelectorAll('a')) {
     a.target = '_blank';
     a.rel = 'noopener noreferrer nofollow ugc';
+    // A direction that is set by a character can show another address.
+    for (const walk = document.createTreeWalker(a, NodeFilter.SHOW_TEXT); walk.nextNode(); ) walk.currentNode.nodeValue = undirected(walk.currentNode.nodeValue!);
   }
   const found: Text[] = [];
   for (const walk = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT); walk.nextNode(); ) found.push(walk.currentNode as Text);

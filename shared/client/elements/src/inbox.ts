@@ -28,6 +28,7 @@ const groupsOf = (list: Notification[]): Notification[][] => {
 };
 
 const FRESH = 3_600_000; // ms between reloads of the first page, to find changes
+const HIGH = 560; // maximum height of the panel in px
 
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
@@ -74,7 +75,7 @@ export class InboxElement extends Connected {
         font-weight: 700; line-height: 1; background: var(--_danger); color: light-dark(#fff, #3b0a06);
       }
       .panel {
-        position: fixed; inset: auto; margin: 0; width: min(380px, calc(100vw - 16px)); max-height: min(560px, calc(100vh - 80px)); overflow: auto; padding: 0; color: var(--_ink);
+        position: fixed; inset: auto; margin: 0; width: min(380px, calc(100vw - 16px)); overflow: auto; padding: 0; color: var(--_ink);
         background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); box-shadow: 0 10px 32px rgb(0 0 0 / .25);
       }
       .head { position: sticky; top: 0; background: var(--_paper); padding: 8px 12px; border-bottom: 1px solid var(--_line); z-index: 1; }
@@ -249,12 +250,18 @@ export class InboxElement extends Connected {
     </button></li>`;
   }
 
-  /** Places the panel below the button, inside the window. */
+  /** Places the panel below or above the button, where there is more room, inside the window. */
   #place = (): void => {
-    const {right, bottom} = this.bell.getBoundingClientRect();
+    const {right, top, bottom} = this.bell.getBoundingClientRect();
     const width = Math.min(380, innerWidth - 16);
-    this.panel.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
-    this.panel.style.top = `${bottom + 6}px`;
+    const above = top - 6;
+    const below = innerHeight - bottom - 6;
+    const up = below < Math.min(above, HIGH);
+    const {style} = this.panel;
+    style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
+    style.maxHeight = `${Math.max(Math.min(HIGH, up ? above : below) - 8, 0)}px`;
+    style.top = up ? 'auto' : `${bottom + 6}px`;
+    style.bottom = up ? `${innerHeight - top + 6}px` : 'auto';
   };
 
   #opening = (e: ToggleEvent): void => {

@@ -1,6 +1,9 @@
 /**
  * A subset of Markdown: bold, italic, code, links, lists and quotes. A text in it, HTML and plain
  * text are three forms of the same blocks. Tokens of mentions and addresses have no markup.
+ *
+ * Only signs of applied formatting disappear. A backslash keeps the sign after it from formatting,
+ * and stays.
  */
 import {linkAt} from './links.js';
 
@@ -15,18 +18,28 @@ interface Run {
 type Look = Omit<Run, 'text'>;
 type Line = Run[];
 interface Block {
-  tag: 'p' | 'ul' | 'ol' | 'blockquote';
+  tag: 'p' | 'ul' | 'ol' | 'blockquote' | 'pre';
   lines: Line[];
+  /** The language of code, or "". */
+  language?: string | undefined;
 }
 
+/**
+ * Before a sign that a stored text has and that is no markup. It is invisible, and disappears.
+ * Emphasis may begin or end beside it.
+ */
+const SHIELD = '\u2063';
+
 const HREF = /(?:https?:\/\/|mailto:)(?:[^\s<>()\\"]|\([^\s<>()\\"]*\))+/.source;
+const SIGNS = '[\\\\*_\`[\\]>.)~-]';
 // An escape, a token, code, a link, an address, or signs of emphasis.
-const PARTS = new RegExp(`\\\\([\\\\*_\`[\\]>.)-])|(\\{\\{[^{}]+\\}\\})|(?<!\`)(\`+)(?!\`)(.+?)(?<!\`)\\3(?!\`)|\\[((?:\\\\.|[^[\\]\\\\])+)\\]\\((${HREF})\\)|https?://|\\*+|_+`, 'gi');
+const PARTS = new RegExp(
+  `\\\\${SIGNS}|${SHIELD}(${SIGNS}|${SHIELD})|(\\{\\{[^{}]+\\}\\})|(?<!\`)(\`+)(?!\`)(.+?)(?<!\`)\\3(?!\`)|\\[((?:[\\\\${SHIELD}].|[^[\\]\\\\${SHIELD}])+)\\]\\((${HREF})\\)|https?://|\\*+|_+`, 'gi');
 const WHOLE_HREF = new RegExp(`^${HREF}$`, 'i');
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
 
-/** The address at a position of a text, or "". A backslash ends it. */
-const addressAt = (text: string, start: number): string => linkAt(text, start).replace(/\\.*/, '').replace(/^https?:\/*$/i, '');
+/** The address at a position of a text, or "". A backslash or a shield ends it. */
+const addressAt = (text: string, start: number): string => linkAt(text, start).replace(/[\\\u2063].*/, '').replace(/^https?:\/*$/i, '');
 
 /** Signs of emphasis that may start or end it. */
 interface Sign {
@@ -51,18 +64,25 @@ function partsOf(line: string, links: boolean): (Run | Sign)[] {
     else if (code?.trim()) parts.push({text: /^ .*[^ ].* $/.test(code) ? code.slice(1, -1) : code, code: true});
     else if (href && links) parts.push(...runsOf(label!, {href}, false));
     else if (link) parts.push(links ? {text: link, href: link} : {text: link});
-    else if (/^(\*{1,3}|_)$/.test(found)) parts.push(...signsOf(found, line[index - 1] ?? ' ', line[end] ?? ' '));
+    else if (/^(\*{1,3}|_)$/.test(found)) parts.push(...signsOf(found, (line[index - 2] === SHIELD ? SHIELD : line[index - 1]) ?? ' ', line[end] ?? ' '));
     else parts.push({text: found});
   }
   return [...parts, {text: line.slice(end)}];
 }
 
-/** Signs between two characters. "2*3*4" and snake_case_names have none. */
+// Signs beside which CommonMark looks for a space. Those of East Asian scripts stand without spaces.
+const PUNCTUATION = /(?![\u3000-\u303f\uff00-\uffef])[\p{P}\p{S}]/u;
+
+/**
+ * Signs between two characters, by the rules of CommonMark for flanking. "2*3*4" and
+ * snake_case_names have none.
+ */
 function signsOf(found: string, before: string, after: string): Sign[] {
   const inside = /\d/.test(before) && /\d/.test(after);
   const word = found === '_' ? WORD : /^$/;
-  const opens = !/\s/.test(after) && !inside && !word.test(before);
-  const closes = !/\s/.test(before) && !inside && !word.test(after);
+  const flanks = (inner: string, outer: string) => !/\s/.test(inner) && (!PUNCTUATION.test(inner) || /[\s\u2063]/.test(outer) || PUNCTUATION.test(outer));
+  const opens = flanks(after, before) && !inside && !word.test(before);
+  const closes = flanks(before, after) && !inside && !word.test(after);
   const signs = found.length < 3 ? [found] : opens ? ['**', '*'] : ['*', '**'];
   return signs.map((sign) => ({sign, opens, closes}));
 }
@@ -121,11 +141,29 @@ function blockOf(line: string, last: Block | undefined): [Block['tag'], string] 
   return line.trim() ? ['p', line] : undefined;
 }
 
-/** The blocks of a text in Markdown. */
+const FENCE = /^(`{3,}|~{3,}) *([\w+#.-]*) *$/;
+
+/** The blocks of a text in Markdown. Code without an end goes to the end of the text. */
 function parse(markdown: string): Block[] {
   const blocks: Block[] = [];
   let last: Block | undefined;
+  let fence = ''; // of the code around the line
   for (const line of markdown.split('\n')) {
+    const [, signs = '', language] = FENCE.exec(line) ?? [];
+    if (fence && signs.startsWith(fence) && !language) {
+      fence = '';
+      last = undefined;
+      continue;
+    }
+    if (fence) {
+      last!.lines.push([{text: line}]);
+      continue;
+    }
+    if (signs) {
+      fence = signs;
+      blocks.push((last = {tag: 'pre', lines: [], language}));
+      continue;
+    }
     const [tag, rest] = blockOf(line, last) ?? [];
     if (tag && tag !== last?.tag) blocks.push((last = {tag, lines: []}));
     if (tag) last!.lines.push(runsOf(rest!));
@@ -157,14 +195,29 @@ const inHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.
 
 const lineInHtml = (line: Line): string => nested(line, inHtml, (name, [{href}]: any, inner) => (name === 'href' ? `<a href="${inHtml(href)}">${inner}</a>` : `<${name}>${inner}</${name}>`));
 
-function htmlOf({tag, lines}: Block): string {
+function htmlOf({tag, lines, language}: Block): string {
   const list = lines.map(lineInHtml);
+  if (tag === 'pre') return `<pre><code${language ? ` class="language-${inHtml(language)}"` : ''}>${list.map((line) => `${line}\n`).join('')}</code></pre>`;
   return `<${tag}>${tag === 'ul' || tag === 'ol' ? list.map((item) => `<li>${item}</li>`).join('') : list.join('<br>')}</${tag}>`;
 }
 
-/** Blocks as lines of text. Those of one kind have a blank line between them. */
-function linesOf(blocks: Block[], lineOf: (line: Line, tag: Block['tag']) => string): string {
-  return blocks.map(({tag, lines}, i) => (i && blocks[i - 1]!.tag === tag ? '\n' : '') + lines.map((line, j) => ({ul: '- ', ol: `${j + 1}. `, blockquote: '> ', p: ''}[tag] + lineOf(line, tag))).join('\n')).join('\n');
+/**
+ * Blocks as lines of text. Those of one kind have a blank line between them. fenceOf returns the
+ * line around code, if there is one.
+ */
+function linesOf(blocks: Block[], lineOf: (line: Line, tag: Block['tag']) => string, fenceOf?: (code: Block) => string): string {
+  return blocks.map((block, i) => {
+    const {tag, lines, language} = block;
+    const list = lines.map((line, j) => ({ul: '- ', ol: `${j + 1}. `, blockquote: '> ', p: '', pre: ''}[tag] + lineOf(line, tag)));
+    if (fenceOf && tag === 'pre') list.splice(0, list.length, fenceOf(block) + language, ...list, fenceOf(block));
+    return (i && blocks[i - 1]!.tag === tag && !(fenceOf && tag === 'pre') ? '\n' : '') + list.join('\n');
+  }).join('\n');
+}
+
+/** The line around code. */
+function fenceOf({lines}: Block): string {
+  const runs = lines.flatMap((line) => /^`{3,}/.exec(plainOf(line)) ?? []);
+  return '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
 }
 
 const plainOf = (line: Line): string => line.map((r) => r.text).join('');
@@ -182,9 +235,9 @@ export function convert(markdown: string): {text: string; html?: string} {
 
 const KEPT = /\{\{[^{}]+\}\}|https?:\/\//gi;
 
-/** A text with a backslash before all that could be markup, except in tokens and addresses. */
+/** A text with a shield before all that could be markup, except in tokens and addresses. */
 function escaped(text: string): string {
-  const escape = (part: string) => part.replace(/[\\*_`[\]]/g, '\\$&');
+  const escape = (part: string) => part.replace(/[\\\u2063*_`[\]]/g, `${SHIELD}$&`);
   let all = '';
   let end = 0;
   const pattern = new RegExp(KEPT);
@@ -198,7 +251,7 @@ function escaped(text: string): string {
 }
 
 /** A line that begins no other block. */
-const unmarked = (line: string): string => line.replace(/^(\d*)([-*.)](?= )|>)/, '$1\\$2');
+const unmarked = (line: string): string => line.replace(/^(\d*)([-*.)](?= )|>|~(?=~~))/, `$1${SHIELD}$2`);
 
 /** A plain text in Markdown. */
 export function fromText(text: string): string {
@@ -225,6 +278,7 @@ const ORDERS: Name[][] = [LOOKS, ['strong', 'em', 'href', 'code'], ['em', 'stron
 const STYLES: Style[] = [false, true].flatMap((escapes) => [true, false].flatMap((bare) => ORDERS.flatMap((order) => ['*', '_'].map((em) => ({em, escapes, bare, plain: false, order})))));
 
 function inMarkdown(line: Line, tag: Block['tag'], {em, escapes, bare, plain, order}: Style): string {
+  if (tag === 'pre') return plainOf(line);
   const leaf = escapes ? escaped : String;
   const text = plain ? leaf(plainOf(line)) : nested(line, leaf, (name, runs, inner) => {
     const raw = plainOf(runs);
@@ -242,22 +296,38 @@ function inMarkdown(line: Line, tag: Block['tag'], {em, escapes, bare, plain, or
 }
 
 /** Blocks character by character. The look of a space and the form of an address do not matter. */
-const seen = (blocks: Block[]): string => JSON.stringify(blocks.map(({tag, lines}) => [tag, lines.map((line) => line.flatMap((r) => Array.from(r.text, (c) => (/\s/.test(c) ? c : c + lookOf({...r, href: r.href && encoded(r.href)})))))]));
+const seen = (blocks: Block[]): string => JSON.stringify(blocks.map(({tag, language, lines}) => tag === 'pre' ? [language, lines.map(plainOf)] : [tag, lines.map((line) => line.flatMap((r) => Array.from(r.text, (c) => (/\s/.test(c) ? c : c + lookOf({...r, href: r.href && encoded(r.href)})))))]));
 
-/** HTML in Markdown. It loses formatting that Markdown cannot express, and no text. */
-export function fromHtml(root: Node): string {
-  const blocks = blocksOf(root);
+/**
+ * HTML in Markdown. It loses formatting that Markdown cannot express, and no text. With styles, it
+ * also reads the formatting of text processors, which write styles, in data-style here, and lists of
+ * their own.
+ */
+export function fromHtml(root: Node, styles = false): string {
+  const blocks = blocksOf(root, styles);
   const wanted = seen(blocks);
-  const write = (style: Style) => linesOf(blocks, (line, tag) => inMarkdown(line, tag, style));
+  const write = (style: Style) => linesOf(blocks, (line, tag) => inMarkdown(line, tag, style), fenceOf);
   return STYLES.map(write).find((markdown) => seen(parse(markdown)) === wanted) ?? write({...STYLES.at(-1)!, plain: true});
 }
 
 const TEXT = 3; // Node.TEXT_NODE
-const BREAKS = /^(P|DIV|H[1-6]|PRE|LI|UL|OL|BLOCKQUOTE|HR|TR)$/;
+const BREAKS = /^(P|DIV|H[1-6]|LI|UL|OL|BLOCKQUOTE|HR|TR)$/;
 const TAGS: Record<string, Block['tag']> = {UL: 'ul', OL: 'ol', BLOCKQUOTE: 'blockquote'};
 
+/** The look of an element's style over another. */
+function styled(look: Look, style: string): Look {
+  const [, weight] = /font-weight:\s*(\w+)/i.exec(style) ?? [];
+  const [, slant] = /font-style:\s*(\w+)/i.exec(style) ?? [];
+  return {
+    ...look, ...(weight && {strong: /^bold/.test(weight) || +weight >= 600}), ...(slant && {em: slant === 'italic'}),
+    ...(/font-family:[^;]*(mono|courier|consolas)/i.test(style) && {code: true}),
+  };
+}
+
+const attribute = (node: Node, name: string): string => (node as Element).getAttribute?.(name) ?? '';
+
 /** The blocks of HTML. */
-function blocksOf(root: Node): Block[] {
+function blocksOf(root: Node, styles: boolean): Block[] {
   const blocks: Block[] = [];
   let fresh = true; // the next text starts a block
   const begin = (tag: Block['tag']) => {
@@ -274,33 +344,61 @@ function blocksOf(root: Node): Block[] {
       return;
     }
     if (/^(SCRIPT|STYLE|TEMPLATE)$/.test(name)) return;
+    if (name === 'PRE') {
+      blocks.push(codeOf(node as Element));
+      fresh = true;
+      return;
+    }
     if (name === 'BR') {
       if (tag === 'ul' || tag === 'ol') begin(tag).lines.at(-1)!.push({text: ' '});
       else begin(tag).lines.push([]);
       return;
     }
-    const inner = TAGS[name] ?? tag;
+    const style = styles ? attribute(node, 'data-style') : '';
+    if (/mso-list:\s*ignore/i.test(style)) return; // the sign of a list item
+    const inner = /mso-list:\s*l\d/i.test(style) ? (/^\s*\w{1,3}[.)]/.test(node.textContent ?? '') ? 'ol' : 'ul') : (TAGS[name] ?? tag);
+    const item = inner !== tag && !TAGS[name];
     const breaks = () => {
+      if (item) {
+        if (blocks.at(-1)?.tag !== inner) fresh = true;
+        else if (blocks.at(-1)!.lines.at(-1)!.length) blocks.at(-1)!.lines.push([]);
+        return;
+      }
+      if (/^T[DH]$/.test(name) && !fresh && blocks.at(-1)?.lines.at(-1)!.length) blocks.at(-1)!.lines.at(-1)!.push({text: ' | '});
       if (!BREAKS.test(name)) return;
       // lists and quotes hold their own lines
       if (tag === 'p' || (TAGS[name] && inner !== tag)) fresh = true;
       else if (!fresh && blocks.at(-1)!.lines.at(-1)!.length) blocks.at(-1)!.lines.push([]);
     };
     breaks();
-    const href = name === 'A' ? (node as Element).getAttribute('href') : '';
-    const next: Look = {
-      ...look, ...(/^(B|STRONG|H[1-6])$/.test(name) && {strong: true}), ...(/^(I|EM)$/.test(name) && {em: true}), ...(/^(CODE|PRE)$/.test(name) && {code: true}),
-      ...(/^(https?:\/\/|mailto:)/i.test(href ?? '') && {href: href!}),
-    };
+    const href = name === 'A' ? attribute(node, 'href') : '';
+    const next: Look = styled({
+      ...look, ...(/^(B|STRONG|H[1-6])$/.test(name) && {strong: true}), ...(/^(I|EM)$/.test(name) && {em: true}), ...(name === 'CODE' && {code: true}),
+      ...(/^(https?:\/\/|mailto:)/i.test(href) && {href}),
+    }, style);
     for (const child of node.childNodes) walk(child, inner, next);
-    breaks();
+    if (!/^T[DH]$/.test(name)) breaks();
   };
   walk(root, 'p', {});
   return blocks.flatMap(split);
 }
 
-/** Blocks without blank lines, except in quotes. */
-function split({tag, lines}: Block): Block[] {
+/** The code of an element, with the language of its class. */
+function codeOf(pre: Element): Block {
+  const language = [pre, ...pre.childNodes].flatMap((node) => /(?:^|\s)language-([\w+#.-]+)/.exec(attribute(node, 'class'))?.[1] ?? [])[0] ?? '';
+  return {tag: 'pre', language, lines: codeText(pre).replace(/\n$/, '').split('\n').map((text) => [{text}])};
+}
+
+/** The text of code, in which BR and blocks end lines. */
+function codeText(node: Node): string {
+  if (node.nodeType === TEXT) return node.nodeValue ?? '';
+  return Array.from(node.childNodes, codeText).join('') + (/^(BR|DIV|P)$/i.test(node.nodeName) ? '\n' : '');
+}
+
+/** Blocks without blank lines, except in quotes and code. */
+function split(block: Block): Block[] {
+  const {tag, lines} = block;
+  if (tag === 'pre') return lines.length ? [block] : [];
   const list: Block[] = [];
   let last: Block | undefined;
   for (const line of lines.map(joined)) {

@@ -16,6 +16,8 @@ export interface Pending {
   html?: string | undefined;
   /** The text as the reader wrote it, in Markdown. */
   markdown?: string | undefined;
+  /** The lastUpdated of the comment that the reader edited; undefined if unknown. */
+  seen?: string | undefined;
   tags?: Person[];
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -64,7 +66,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         shown.comments = [...shown.comments, written(p, user)];
         break;
       case 'edit-comment':
-        shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...edited(c, p), pending: p} : c));
+        shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...(conflicts(p) ? c : edited(c, p)), pending: p} : c));
         break;
       case 'delete-comment':
         // Show a comment again if its deletion failed.
@@ -106,7 +108,11 @@ function written(p: Pending, user: Person): ShownComment {
   return {commentId: 0, commentText: p.text!, ...(p.html && {commentHtml: p.html}), from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), ...(p.context && {context: p.context}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
-function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
+/** Whether an edit failed because the comment was changed meanwhile. */
+export const conflicts = ({name, failed}: Pending): boolean => name === 'edit-comment' && failed?.status === 'FAILED_PRECONDITION';
+
+/** The comment after an edit. */
+export function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
   return {...c, commentText: p.text!, ...(p.html && {commentHtml: p.html}), tags: p.tags!, ...(p.context && {context: p.context}), lastUpdated: p.at};
 }
 

@@ -26,20 +26,27 @@ export class Preferences extends LitElement {
         <summary class="soft">${say('preferences')}</summary>
         ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}
         ${this.config ? html`<div class="row">${CHANNELS.map((c) => html`<label>${say(`channel.${c}`)}
-          <select @change=${(e: Event) => this.#ask({...this.config, [c]: (e.target as HTMLSelectElement).value})}>
-            ${CHOICES.map((v) => html`<option value=${v} ?selected=${this.config![c] === v}>${say(`choice.${v}`)}</option>`)}
+          <select @change=${(e: Event) => this.#ask({[c]: (e.target as HTMLSelectElement).value})}>
+            ${CHOICES.map((v) => html`<option value=${v} .selected=${this.config![c] === v}>${say(`choice.${v}`)}</option>`)}
           </select></label>`)}</div>` : nothing}
       </details>`;
   }
 
-  /** Reads the preferences, after setting them if set is given. */
-  async #ask(config?: Channels): Promise<void> {
-    try {
-      this.config = await askPatiently(this.access, 'preferences', config ? {config} : {});
-      this.failed = false;
-    } catch {
-      this.failed = true;
-    }
+  #last: Promise<void> = Promise.resolve();
+  #asked = 0; // requests
+
+  /** Reads the preferences, or shows a change at once and makes it, one at a time. */
+  #ask(change?: Channels): Promise<void> {
+    const latest = ++this.#asked;
+    if (change) this.config = {...this.config, ...change};
+    const answer = this.#last.then(() => askPatiently(this.access, 'preferences', {change}));
+    return (this.#last = answer.then(
+      (config) => {
+        if (latest === this.#asked) this.config = config;
+        this.failed = false;
+      },
+      () => void (this.failed = true),
+    ));
   }
 }
 customElements.define('collab-preferences', Preferences);

@@ -130,6 +130,7 @@ interface Write {
   commentId?: number | undefined;
   text?: string | undefined;
   html?: string | undefined;
+  seen?: string | undefined;
   tags?: Person[] | undefined;
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -227,7 +228,7 @@ const REQUESTS = {
   },
   async 'edit-comment'(to: Access, w: Write) {
     const updatedData = {commentHtml: null, ...content(w)};
-    changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData}, w.id));
+    changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData, ...(w.seen && {lastUpdated: w.seen})}, w.id));
     return w;
   },
   async 'delete-comment'(to: Access, w: Write) {
@@ -284,12 +285,13 @@ const REQUESTS = {
     };
   },
   /**
-   * The reader's preferences for a document, after setting them if set is given. A channel with all
-   * activity follows the document; while the reader does not follow it, ALL means MINE.
+   * The reader's preferences for a document, after a change. A channel with all activity follows
+   * the document; while the reader does not follow it, ALL means MINE.
    */
-  async preferences(to: Access, {config}: {config?: Channels}) {
+  async preferences(to: Access, {change}: {change?: Channels | undefined}): Promise<Channels> {
     const documentIds = [to.documentId];
-    if (config) {
+    if (change) {
+      const config = {...(await REQUESTS.preferences(to, {})), ...change};
       const level = Object.values(config).includes('ALL') ? 'all' : 'default';
       await to.call(`${INBOX}/config/set`, {documentIds, config, level}, newId());
     }

@@ -140,6 +140,19 @@ export function targetOf(whole: Plain, from: number, to: number): Target | null 
   return {targetText, occurrence, prefix, suffix: cut(text.slice(end, end + CONTEXT + 2), CONTEXT)};
 }
 
+/** The target of a part of a text, or null if it has only white space: see ThreadsElement.resolve. */
+export function quoteIn(text: string, from: number, to: number): Target | null {
+  const whole = new Plain(text);
+  return targetOf(whole, whole.at(from), whole.at(to));
+}
+
+/** The part of a text that a target quotes, or null if the text does not have it. */
+export function findIn(text: string, target: Target): {from: number; to: number; changed: boolean} | null {
+  const whole = new Plain(text);
+  const found = find(whole, target);
+  return found && {from: whole.start(found.from), to: whole.start(found.to), changed: found.changed};
+}
+
 /** A quote with its context, in the form of Plain. */
 interface Quote {
   needle: string;
@@ -158,8 +171,32 @@ interface Candidate extends Found {
  * little is common.
  */
 export function find(whole: Plain, target: Target): Found | null {
-  const quote = {needle: plain(target.targetText).trim(), prefix: plain(target.prefix), suffix: plain(target.suffix)};
-  return exact(whole, quote, target.occurrence ?? 1) ?? similar(whole, quote);
+  return findExact(whole, target) ?? similar(whole, quoteOf(target));
+}
+
+const quoteOf = (target: Target): Quote => ({needle: plain(target.targetText).trim(), prefix: plain(target.prefix), suffix: plain(target.suffix)});
+
+/** find without similar texts. */
+export const findExact = (whole: Plain, target: Target): Found | null => exact(whole, quoteOf(target), target.occurrence ?? 1);
+
+/**
+ * Finds a quote that was moved to another place of a text, if there is only one with half of its
+ * context, which is near, or else only one of all. It returns null if a short quote has no context
+ * there.
+ */
+export function findMoved(whole: Plain, target: Target): (Found & {near: boolean}) | null {
+  const quote = quoteOf(target);
+  const {needle, prefix, suffix} = quote;
+  const all: Candidate[] = [];
+  for (const from of whole.positions(needle)) {
+    if (all.length > REPEATS) break;
+    const to = from + needle.length;
+    const shared = before(whole.text, from, prefix) + after(whole.text, to, suffix);
+    if (weight(quote, 0, shared) >= 0) all.push({from, to, shared, changed: false});
+  }
+  const near = all.filter(({shared}) => shared > 0 && 2 * shared >= prefix.length + suffix.length);
+  const [found, other] = near.length ? near : all;
+  return found && !other ? {...found, near: near.length > 0} : null;
 }
 
 /** The number of common characters before a position. */

@@ -1,11 +1,11 @@
 import {endsWithPerson, type Access} from './access.js';
-import {draftOf, Drafts, KEPT} from './drafts.js';
+import {draftOf, Drafts, KEPT, threadOf, type Draft} from './drafts.js';
 import {Failure, newId, patient, pause} from './failure.js';
 import {liveOf, type Live} from './live.js';
-import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import {added, conflicts, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, MOST_PEOPLE, type Answers, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Target, type Thread} from './protocol.js';
 import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
@@ -62,7 +62,7 @@ export class Store {
   readonly #watchers = new Set<() => void>();
 
   constructor(readonly access: Access) {
-    this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
+    this.#poll = new Poll(() => this.#lookAround(), () => this.tell());
     this.drafts = new Drafts(`${KEPT}${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
       this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
     addEventListener('online', this.#online);
@@ -100,6 +100,21 @@ export class Store {
   has(annotationId: string): boolean {
     return this.#threads.has(annotationId);
   }
+
+  /** Drafts of replies to deleted threads, and of edits of deleted comments, with the thread and its place. */
+  get lost(): {annotationId: string; place: string; draft: Draft; target: Target | undefined; edit: boolean}[] {
+    if (!this.loaded) return [];
+    return this.drafts.all.flatMap(([place, draft]) => {
+      const {annotationId, commentId} = threadOf(place) ?? {};
+      if (annotationId === undefined || this.#pending.some((p) => p.thread === this.keyOf(annotationId))) return [];
+      const thread = this.#threads.get(annotationId);
+      const edit = commentId !== undefined;
+      const gone = thread ? edit && !thread.commentsTruncated && !thread.comments.some((c) => c.commentId === commentId) : this.#gone.has(annotationId) || !this.more;
+      return gone ? {annotationId, place, draft, target: thread ? thread.targetElement : this.#gone.get(annotationId), edit} : [];
+    });
+  }
+
+  readonly #gone = new Map<string, Target | undefined>(); // places of deleted threads, by id
 
   /** A person with their name, if known. */
   named(p: Person): Person {
@@ -156,7 +171,7 @@ export class Store {
   #found({read, page, since, began = 0}: Found): void {
     if (read) {
       this.#read = Date.now();
-      if (this.#unread.delete(read)) this.#tell();
+      if (this.#unread.delete(read)) this.tell();
     }
     if (!page || this.#underWay) return;
     if (since !== undefined && since > this.#since) return this.#poll.hint();
@@ -164,12 +179,13 @@ export class Store {
       this.#elsewhere = false;
       const changed = this.#merge({...page, user: this.user, canWrite: this.canWrite}, since === 0);
       if (since !== undefined) this.#since = page.since;
-      if (changed) this.#tell();
+      if (changed) this.tell();
       return changed;
     });
   }
 
-  #tell(): void {
+  /** Calls all watchers. */
+  tell(): void {
     for (const watcher of this.#watchers) watcher();
   }
 
@@ -233,7 +249,7 @@ export class Store {
       const {people} = await ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)});
       this.#know(...people);
       this.#shown.clear(); // redraw them
-      this.#tell();
+      this.tell();
     }
   }
 
@@ -257,7 +273,7 @@ export class Store {
     const {documentId} = this.access;
     const unread = this.#unread.delete(annotationId);
     this.#read = Date.now();
-    if (unread) this.#tell();
+    if (unread) this.tell();
     const before = opened && unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
     this.#mark(annotationId, true).then(
       () => {
@@ -266,7 +282,7 @@ export class Store {
       },
       (e: Failure) => {
         if (e.status === 'NOT_FOUND') {
-          if (this.#threads.delete(annotationId)) this.#tell();
+          if (this.#drop(annotationId)) this.tell();
         } else if (unread) this.#unread.add(annotationId);
       },
     );
@@ -274,8 +290,8 @@ export class Store {
   }
 
   /**
-   * Resolves to the ids of a sent change. It rejects with a Failure if the change failed or was
-   * discarded.
+   * Resolves to the ids of a change when the service has it, also after retries. It rejects with a
+   * Failure if the change is discarded, or if it failed and no thread shows it.
    */
   settled({id}: Pending): Promise<Sent> {
     return new Promise((done, failed) => this.#waiting.set(id, {done, failed}));
@@ -298,10 +314,10 @@ export class Store {
   /** Marks a thread as unread. It shows the thread as read again if that fails. */
   unread({annotationId}: ShownThread): void {
     this.#unread.add(annotationId);
-    this.#tell();
+    this.tell();
     this.#mark(annotationId, false).catch(() => {
       this.#unread.delete(annotationId);
-      this.#tell();
+      this.tell();
     });
   }
 
@@ -313,9 +329,11 @@ export class Store {
 
   #marking: Promise<unknown> = Promise.resolve();
 
-  /** Retries a failed change. */
+  /** Retries a failed change. An edit that conflicts with another is made to the comment as it is now. */
   retry(p: Pending): void {
-    const {failed: _, ...again} = p;
+    const {failed: _, ...same} = p;
+    const now = this.#threads.get(this.#annotationId(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
+    const again = conflicts(p) ? {...same, id: newId(), seen: now?.lastUpdated} : same;
     this.#replace(p, again);
     this.#enqueue(again);
   }
@@ -324,7 +342,7 @@ export class Store {
   discard(p: Pending): void {
     this.#settle(p.id, p.failed ?? new Failure('CANCELLED'));
     this.#replace(p);
-    this.#tell();
+    this.tell();
   }
 
   #replace(p: Pending, by?: Pending): void {
@@ -334,10 +352,10 @@ export class Store {
   /** Requests are sent one at a time, to keep their order. */
   #enqueue(p: Pending): void {
     this.#underWay++;
-    this.#tell();
+    this.tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
+        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#idOf(p)}));
         this.#settle(p.id, {annotationId, commentId});
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
@@ -346,11 +364,12 @@ export class Store {
         this.#replace(p, {...p, sent: true});
         p.done?.();
       } catch (e) {
-        this.#settle(p.id, e as Failure);
-        this.#replace(p, {...p, failed: e as Failure});
+        const failed = {...p, failed: e as Failure};
+        this.#replace(p, failed);
+        if (p.name !== 'add-thread' && !this.#annotationId(p.thread) && !this.#isAdded(p.thread)) this.discard(failed);
       }
       this.#underWay--;
-      this.#tell();
+      this.tell();
       if (!this.#underWay) void this.#poll.now();
     });
   }
@@ -363,6 +382,16 @@ export class Store {
   /** The id of the thread of a key. */
   #annotationId(key: string): string | undefined {
     return [...this.#keys].find(([, k]) => k === key)?.[0] ?? (this.has(key) ? key : undefined);
+  }
+
+  /** Whether a key is that of a thread that is being added. */
+  #isAdded(key: string): boolean {
+    return this.#pending.some((p) => p.name === 'add-thread' && p.thread === key);
+  }
+
+  /** The id of the thread of a change; '' if the service has none. */
+  #idOf({thread}: Pending): string {
+    return this.#annotationId(thread) ?? (this.#isAdded(thread) ? '' : thread);
   }
 
   #take(thread: Thread): boolean {
@@ -390,12 +419,12 @@ export class Store {
     const page = await patient(() => ask(this.access, 'threads', {pageToken}));
     this.#show(page);
     if (this.#older === pageToken) this.#older = page.nextPageToken;
-    this.#tell();
+    this.tell();
   }
 
   /** Loads one thread of any age. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
-    if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.#tell();
+    if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.tell();
   }
 
   /**
@@ -415,7 +444,7 @@ export class Store {
       if (this.#show(page)) shown = true;
       this.#live.tell({page, began: this.#poll.began});
     }
-    if (shown) this.#tell();
+    if (shown) this.tell();
     return changed || shown;
   }
 
@@ -451,13 +480,13 @@ export class Store {
       pageToken = from ? page.nextPageToken : '';
       if (since) this.#live.tell({page: {...page, since: pageToken ? from : since}, since: from, began: this.#poll.began});
       if (!pageToken) break;
-      if (changed) this.#tell();
+      if (changed) this.tell();
     }
     this.#pending = this.#pending.filter((p) => !sent.includes(p));
     this.#since = since;
     this.loaded = true;
     this.#hear();
-    if (changed) this.#tell();
+    if (changed) this.tell();
     return changed;
   }
 
@@ -510,7 +539,9 @@ export class Store {
   /** Removes a deleted thread, unless a change of it is being sent. */
   #drop(id: string): boolean {
     const key = this.keyOf(id);
-    return !this.#pending.some((p) => p.thread === key) && this.#threads.delete(id);
+    if (this.#pending.some((p) => p.thread === key)) return false;
+    this.#gone.set(id, this.#threads.get(id)?.targetElement);
+    return this.#threads.delete(id);
   }
 
   /** The reader has lost access. */
@@ -520,7 +551,7 @@ export class Store {
     this.#since = 0;
     this.#older = '';
     this.#hear();
-    this.#tell();
+    this.tell();
   }
 }
 

@@ -55,6 +55,11 @@ export const base = css`
   .avatar img { width: 100%; height: 100%; object-fit: cover; }
   .h1 { background: #8e3b9c; } .h2 { background: #1a6fb0; } .h3 { background: #2c7a4b; } .h4 { background: #a8480c; } .h5 { background: #b12c57; } .h6 { background: #4c55b8; }
   .dot { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--_accent); }
+  .lost { border: 1px dashed var(--_danger); border-radius: var(--_radius); padding: 8px 10px; margin-bottom: 8px; background: var(--_paper); }
+  .lost textarea { margin: 6px 0; }
+  @media (pointer: coarse) { select, input, textarea { font-size: max(16px, 1em); } button { min-height: 32px; } }
+  @media (forced-colors: active) { .dot { background: Highlight; forced-color-adjust: none; } button[aria-pressed='true'] { border-color: Highlight; } }
+  @media print { button, input, select, textarea, summary, .said { display: none !important; } }
   @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s; } }
 `;
 

@@ -18,6 +18,8 @@ export interface Decision {
   documentId: string;
   status: 'accepted' | 'rejected';
   suggestion: Suggestion;
+  /** The text of the document has changed since the suggestion: it may have no oldValue to replace. */
+  stale: boolean;
 }
 
 /** A value of a suggestion as text. Back ends may send any JSON. */
@@ -27,11 +29,13 @@ export const valueOf = (value: unknown): string => (typeof value === 'string' ? 
  * A suggested change: the old and the new text, and the decision or the buttons to make it.
  *
  * @fires collab-suggestion - the service has stored the reader's decision: detail.annotationId,
- * detail.documentId, detail.status, detail.suggestion
+ * detail.documentId, detail.status, detail.suggestion, detail.stale
  */
 export class SuggestionElement extends LitElement {
   @property({attribute: false}) store!: Store;
   @property({attribute: false}) thread!: ShownThread;
+  /** The text has changed since the suggestion. */
+  @property({type: Boolean}) stale = false;
 
   @state() private rejecting = false;
   @query('textarea') private reason!: HTMLTextAreaElement | null;
@@ -78,7 +82,7 @@ export class SuggestionElement extends LitElement {
     return html`
       ${this.rejecting ? html`<label class="soft">${say('rejectReason')}<textarea dir="auto" maxlength=${LONGEST_REASON} @keydown=${this.#key}></textarea></label>` : nothing}
       <div class="row">
-        ${this.rejecting ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : html`<button type="button" class="main" part="accept" @click=${() => this.#decide({status: 'accepted'})}>${say('accept')}</button>`}
+        ${this.rejecting ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : html`<button type="button" class=${this.stale ? 'line' : 'main'} part="accept" @click=${() => this.#decide({status: 'accepted'})}>${say('accept')}</button>`}
         <button type="button" class="line" part="reject" @click=${this.#reject}>${say('reject')}</button>
       </div>`;
   }
@@ -109,7 +113,7 @@ export class SuggestionElement extends LitElement {
   #decide(decision: Suggestion & Pick<Decision, 'status'>): void {
     const {store, thread} = this;
     const {annotationId} = thread;
-    const detail: Decision = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}};
+    const detail: Decision = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}, stale: this.stale};
     // the thread may have left the page when the service answers
     const path: EventTarget[] = [this];
     for (let at: Element | undefined = this; (at = (at.getRootNode() as ShadowRoot).host); ) path.push(at);

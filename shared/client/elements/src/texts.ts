@@ -40,21 +40,26 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   return template.replace(/\{(\w+)\}/g, (name, value) => `${values[value] ?? name}`);
 }
 
+let loading: Promise<void> | undefined;
+
 /**
  * Loads the texts in a language for all elements of the page. Returns undefined if they are loaded.
  */
 export function load(lang: string | undefined): Promise<void> | undefined {
   tag = lang || undefined;
   const wanted = lang?.toLowerCase().split('-')[0] || 'en';
-  if (wanted === loaded) return undefined;
+  if (wanted === loaded) return loading;
   loaded = wanted;
   const asked = CATALOGS[wanted]?.() ?? Promise.resolve({elements: english});
-  return asked.then(
+  const all = asked.then(
     (file) => {
-      catalog = file.elements;
+      if (wanted === loaded) catalog = file.elements;
     },
     (e) => console.error(`collabdata: the texts in the language ${wanted} could not be loaded: serve ${wanted}.js beside the script`, e),
-  );
+  ).then(() => {
+    if (loading === all) loading = undefined;
+  });
+  return (loading = all);
 }
 
 /** Returns the reason of a failure as a text. */

@@ -11,7 +11,8 @@ import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import {filled} from './links.js';
-import type {Pending, ShownComment, ShownThread} from './overlay.js';
+import {lostDrafts} from './lost.js';
+import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import './reactions.js';
@@ -60,6 +61,7 @@ export class ThreadElement extends Connected {
   // first shown comment after the first of all; 0 while the thread is closed
   @state() private begin = 0;
   @state() private editing = 0; // id of a comment
+  @state() private printing = false;
   @state() private deleting = 0;
   @state() private copied = 0; // comment with a copied link
   @state() private long: ReadonlySet<number> = new Set(); // ids of comments that are folded or could be
@@ -88,6 +90,7 @@ export class ThreadElement extends Connected {
       .name { font-weight: 650; overflow-wrap: anywhere; }
       .body { grid-column: 2; min-width: 0; }
       .fold { max-height: 12lh; overflow: clip; }
+      @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer, .follow { display: none; } }
       .text { overflow-wrap: anywhere; white-space: pre-wrap; }
       .text.html { white-space: normal; }
       .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
@@ -119,6 +122,8 @@ export class ThreadElement extends Connected {
     super.connectedCallback();
     document.addEventListener('visibilitychange', this.#reappeared);
     document.addEventListener('collab-notified', this.#told);
+    addEventListener('beforeprint', this.#print);
+    addEventListener('afterprint', this.#print);
     if (!this.document) return;
     this.store = storeOf(this.accessTo(this.document));
     this.open = true;
@@ -139,9 +144,16 @@ export class ThreadElement extends Connected {
     super.disconnectedCallback();
     document.removeEventListener('visibilitychange', this.#reappeared);
     document.removeEventListener('collab-notified', this.#told);
+    removeEventListener('beforeprint', this.#print);
+    removeEventListener('afterprint', this.#print);
     this.#sizes.disconnect();
     this.#end?.();
   }
+
+  /** Paper shows all comments. */
+  #print = (e: Event): void => {
+    this.printing = e.type === 'beforeprint';
+  };
 
   /** Marks as read the changes that another tab found while this one was hidden. */
   #reappeared = (): void => {
@@ -211,10 +223,10 @@ export class ThreadElement extends Connected {
     if (!store) return nothing;
     if (!t) {
       if (!this.document) return nothing;
-      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>`;
+      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>${lostDrafts(store, undefined, this.thread)}`;
     }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
-    const earlier = this.open ? this.begin - 1 : 0;
+    const earlier = this.open && !this.printing ? this.begin - 1 : 0;
     const resolved = isResolved(t);
     const resolver = resolved ? this.#resolver(t, store) : '';
     const quote = t.targetElement?.targetText;
@@ -237,14 +249,14 @@ export class ThreadElement extends Connected {
               </button>`
             : nothing}
         </header>
-        ${this.changed ? html`<p class="done">${say('textChanged')}</p>` : nothing}
+        ${this.changed && status !== 'accepted' ? html`<p class="done">${say(status === 'pending' ? 'suggestion.stale' : 'textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
         ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
-        ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t}></collab-suggested>` : nothing}
+        ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t} ?stale=${this.changed}></collab-suggested>` : nothing}
         <ol>${this.#comment(first)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
-          ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
+          ${this.open || this.printing ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
         ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
         ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
@@ -310,7 +322,7 @@ export class ThreadElement extends Connected {
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
           ${filesOf(c)}
-          ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
+          ${!p || editing ? nothing : conflicts(p) ? this.#conflict(c, p) : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
           ${editing ? nothing : html`<div class="row foot">
             ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
             ${c.commentId && !p && this.open ? this.#actions(c, mine) : nothing}</div>`}
@@ -370,12 +382,20 @@ export class ThreadElement extends Connected {
 
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
-      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []}
+      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []} .seen=${c.pending ? undefined : c.lastUpdated}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
-      .done=${({markdown, text, html, tags, id}: Written) => {
+      .done=${({markdown, text, html, tags, id, seen}: Written) => {
         this.editing = 0;
-        if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id});
+        if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id, seen});
       }}></collab-composer>`;
+  }
+
+  /** A text of the reader for a comment that was changed meanwhile. */
+  #conflict(c: ShownComment, p: Pending): TemplateResult {
+    return html`<div class="lost" role="group" aria-label=${say('conflict')}><p class="error" role="alert">${say('conflict')}</p>
+      ${contentOf(edited(c, p), this.store!, () => this.requestUpdate())}
+      <div class="row"><button type="button" class="line" @click=${() => this.store!.retry(p)}>${say('saveMine')}</button>
+      <button type="button" class="line" @click=${() => this.store!.discard(p)}>${say('discard')}</button></div></div>`;
   }
 
   #failure(p: Pending): TemplateResult {

@@ -13,6 +13,7 @@ import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import {folded} from './fold.js';
 import {withNames} from './mentions.js';
+import {lostDrafts} from './lost.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import './preferences.js';
@@ -48,6 +49,15 @@ export class ThreadsElement extends Connected {
   /** The address of a comment for links to it, as of collab-inbox; this page if omitted. */
   @property() href = '';
 
+  /**
+   * Finds the place of a quote that the page shows in a way of its own, such as in an editor or on
+   * a canvas: a range, "elsewhere" if it exists but is not in the page now, or null if it does not
+   * exist. Call locate after places have moved.
+   */
+  @property({attribute: false}) resolve: ((target: Target, annotationId: string) => Range | 'elsewhere' | null) | undefined;
+  /** Shows the place of a thread that is elsewhere. */
+  @property({attribute: false}) reveal: ((annotationId: string) => void) | undefined;
+
   @state() private shown: ShownThread[] = [];
   @state() private active = ''; // key of the open thread
   @state() private filter: Filter = 'open';
@@ -64,13 +74,15 @@ export class ThreadsElement extends Connected {
 
   #store?: Store;
   #end: (() => void) | undefined;
-  #places = new Map<string, Place | null>(); // by key; null if the text was removed
+  #places = new Map<string, Place | 'elsewhere' | null>(); // by key; null if the text was removed
+  #last: string[] = []; // keys in the order of the last list
   #marks = new Marks();
   #root: Element | null = null;
   #text: Places | undefined; // of the document, until it changes
   #changes = new MutationObserver(() => this.#moved());
   #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
   #known: Set<string> | undefined; // seen comments
+  readonly #resolved = new Map<string, boolean>(); // by key of thread
   #opener: HTMLElement | null = null; // focused before the composer
   #announced: string | undefined; // id of the open thread in the last event
   #ended = ''; // key of the open thread if it was resolved meanwhile, which ends its mark
@@ -98,6 +110,7 @@ export class ThreadsElement extends Connected {
       h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
+      @media print { li { content-visibility: visible; break-inside: avoid; } .filter, .float, .kept, collab-preferences { display: none !important; } }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
       .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
@@ -112,9 +125,10 @@ export class ThreadsElement extends Connected {
     this.ownerDocument.addEventListener('selectionchange', this.#selection);
     this.ownerDocument.addEventListener('collab-open', this.#asked);
     addEventListener('hashchange', this.#hash);
+    addEventListener('popstate', this.#hash);
+    navigations()?.addEventListener('currententrychange', this.#hash);
     addEventListener('resize', this.#selection);
     addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
-    this.#hash();
     if (this.hasUpdated) this.#attach();
   }
 
@@ -123,6 +137,8 @@ export class ThreadsElement extends Connected {
     this.ownerDocument.removeEventListener('selectionchange', this.#selection);
     this.ownerDocument.removeEventListener('collab-open', this.#asked);
     removeEventListener('hashchange', this.#hash);
+    removeEventListener('popstate', this.#hash);
+    navigations()?.removeEventListener('currententrychange', this.#hash);
     removeEventListener('resize', this.#selection);
     removeEventListener('scroll', this.#hideFloat, {capture: true});
     this.#detach();
@@ -130,18 +146,24 @@ export class ThreadsElement extends Connected {
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (['api', 'token', 'organization', 'document', 'for'].some((name) => (changed as Map<string, unknown>).has(name))) this.#attach();
+    else if (changed.has('resolve')) this.locate();
   }
 
   #attach(): void {
     this.#detach();
     if (!this.document) return;
+    const other = !!this.#store; // another document was shown
     this.#store = storeOf(this.accessTo(this.document));
     const home = this.getRootNode() as Document | ShadowRoot;
     this.#root = this.for ? home.getElementById(this.for) : this.ownerDocument.body;
     this.#root?.addEventListener('click', this.#clicked as EventListener);
     if (this.#root && !this.#root.contains(this)) this.#changes.observe(this.#root, {subtree: true, childList: true, characterData: true, attributeFilter: ['id']});
     this.#known = undefined;
+    if (other) this.#wanted = undefined;
+    this.missing = false;
+    this.active = this.#address = '';
     this.#end = this.#store.watch(() => this.#changed());
+    this.#hash();
     this.#changed();
   }
 
@@ -163,12 +185,18 @@ export class ThreadsElement extends Connected {
       this.#activate('');
     }
     if (open && this.#open && isResolved(open) !== isResolved(this.#open)) this.#ended = isResolved(this.#open) ? this.active : '';
+    for (const t of this.shown) {
+      const resolved = isResolved(t);
+      if (this.#resolved.get(t.key) === !resolved && !t.pending.some((p) => p.name === 'resolve-thread' && !p.sent)) this.said = say(resolved ? 'nowResolved' : 'nowOpen');
+      if (!t.pending.some((p) => p.name === 'resolve-thread' && !p.sent)) this.#resolved.set(t.key, resolved);
+    }
     this.#announce();
     this.#locate();
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
       if (other) this.said = say('newComment', {name: isolated(nameOf(authorOf(other)))});
+      else if (this.#known && fresh.length) this.said = say('sentOwn');
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
@@ -190,13 +218,32 @@ export class ThreadsElement extends Connected {
   /** Finds the places of new threads. */
   #locate(): void {
     let places: Places | undefined;
-    const found = new Map<string, Place | null>();
+    const found = new Map<string, Place | 'elsewhere' | null>();
     for (const t of this.shown) {
       if (!t.targetElement || !this.#root) continue;
       const known = this.#places.get(t.key);
-      found.set(t.key, known === undefined ? (places ??= this.#textOf(this.#root)).find(t.targetElement) : known);
+      const find = () => {
+        if (!this.resolve) return (places ??= this.#textOf(this.#root!)).find(t.targetElement!);
+        const range = this.resolve(t.targetElement!, t.annotationId);
+        return range instanceof Range ? {range, changed: false} : range;
+      };
+      found.set(t.key, known === undefined ? find() : known);
     }
     this.#places = found;
+  }
+
+  /** The place of a thread in the page. */
+  #place(key: string): Place | undefined {
+    const place = this.#places.get(key);
+    return place && place !== 'elsewhere' ? place : undefined;
+  }
+
+  /** Finds the places of all threads again. The elements do so after changes of the document. */
+  locate(): void {
+    this.#text = undefined;
+    this.#places.clear();
+    this.#locate();
+    this.requestUpdate();
   }
 
   #waiting = false;
@@ -207,9 +254,7 @@ export class ThreadsElement extends Connected {
     this.#waiting = true;
     setTimeout(() => {
       this.#waiting = false;
-      this.#places.clear();
-      this.#locate();
-      this.requestUpdate();
+      this.locate();
     }, 200);
   }
 
@@ -219,7 +264,7 @@ export class ThreadsElement extends Connected {
     const found = this.shown.filter((t) => this.#fits(t) && this.#matches(t));
     const visible = this.shown.filter((t) => found.includes(t) || t.key === this.active);
     const gone = visible.filter((t) => this.#places.get(t.key) === null);
-    const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
+    const list = this.#sorted(visible.filter((t) => this.#places.get(t.key) !== null));
     const more = store.more ? '+' : '';
     return html`
       <section part="panel" aria-label=${say('comments')} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
@@ -234,6 +279,7 @@ export class ThreadsElement extends Connected {
         <div class="found soft" role="status">${this.sought.trim() ? (found.length ? say('found', {count: found.length}) : say('noPeople')) : nothing}</div>
         ${store.failure ? html`<p class="error" role="alert">${store.loaded ? say('stale') : stateOf(store)}</p>` : nothing}
         ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
+        ${lostDrafts(store, (target) => this.compose(target))}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft || this.sought.trim() ? nothing
@@ -283,7 +329,7 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#place(t.key)?.changed}
       exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
@@ -326,15 +372,28 @@ export class ThreadsElement extends Connected {
   }
 
   protected override updated(): void {
-    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key)?.range ?? []);
+    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#place(t.key)?.range ?? []);
     const draft = this.draft?.target && this.#root ? this.#textOf(this.#root).find(this.draft.target) : null;
-    if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#places.get(this.active)))?.range, this.#root);
+    if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#place(this.active)))?.range, this.#root);
+  }
+
+  /** Threads in the order of the text. Those elsewhere stay after the thread before them. */
+  #sorted(threads: ShownThread[]): ShownThread[] {
+    const away = (t: ShownThread) => this.#places.get(t.key) === 'elsewhere';
+    const list = threads.filter((t) => !away(t)).sort((a, b) => this.#order(a, b));
+    const rank = (t: ShownThread) => this.#last.indexOf(t.key);
+    for (const t of threads.filter(away).sort((a, b) => rank(a) - rank(b) || this.#order(a, b))) {
+      const before = rank(t) < 0 ? list.length - 1 : list.findLastIndex((other) => rank(other) >= 0 && rank(other) < rank(t));
+      list.splice(before + 1, 0, t);
+    }
+    this.#last = list.map((t) => t.key);
+    return list;
   }
 
   /** In the order of the text; threads without a place first, older ones before. */
   #order(a: ShownThread, b: ShownThread): number {
-    const [p, q] = [this.#places.get(a.key)?.range, this.#places.get(b.key)?.range];
-    if (p && q) return p.compareBoundaryPoints(Range.START_TO_START, q) || (a.createdAt < b.createdAt ? -1 : 1);
+    const [p, q] = [this.#place(a.key)?.range, this.#place(b.key)?.range];
+    if (p && q) return compared(p, q, this.#root!) || (a.createdAt < b.createdAt ? -1 : 1);
     return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
   }
 
@@ -359,7 +418,7 @@ export class ThreadsElement extends Connected {
     if (this.#show(annotationId, commentId)) return true;
     if (!store?.loaded) return false;
     await store.find(annotationId).then(
-      () => (this.missing = !this.#show(annotationId, commentId)),
+      () => store === this.#store && (this.missing = !this.#show(annotationId, commentId)),
       () => store.look(), // shows its own errors
     );
     return !this.missing;
@@ -398,7 +457,8 @@ export class ThreadsElement extends Connected {
     this.#activate(t.key);
     this.#ended = '';
     this.requestUpdate();
-    const place = this.#places.get(t.key)?.range;
+    if (this.#places.get(t.key) === 'elsewhere') this.reveal?.(t.annotationId);
+    const place = this.#place(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
     place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
@@ -410,7 +470,12 @@ export class ThreadsElement extends Connected {
     else this.#activate('');
   };
 
+  #address = ''; // the last address
+
+  /** Opens the thread of a new address. Routers also change it without an event of its own. */
   #hash = (): void => {
+    if (location.href === this.#address) return;
+    this.#address = location.href;
     const m = HASH.exec(location.hash);
     if (m) void this.open(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
   };
@@ -424,9 +489,9 @@ export class ThreadsElement extends Connected {
   };
 
   #selection = (): void => {
-    const selection = this.ownerDocument.getSelection();
-    const range = selection?.rangeCount && !selection.isCollapsed ? selection.getRangeAt(0) : null;
-    const inside = range && this.#root?.contains(range.commonAncestorContainer) && !this.contains(range.commonAncestorContainer);
+    const range = this.#root && selected(this.#root);
+    const outer = range && hostIn(range.commonAncestorContainer, this.#root!);
+    const inside = outer && this.#root!.contains(outer) && !this.contains(outer);
     if (this.draft || !inside) {
       if (this.selected) this.selected = null;
       return;
@@ -443,12 +508,14 @@ export class ThreadsElement extends Connected {
 
   /** A click on highlighted text opens the thread with the shortest text. */
   #clicked = (e: MouseEvent): void => {
-    const selection = this.ownerDocument.getSelection();
-    if (selection && !selection.isCollapsed) return;
-    const at = caret(e.clientX, e.clientY);
+    if (this.#root && selected(this.#root)) return;
+    const at = caret(e.clientX, e.clientY, treesOf(e));
     if (!at) return;
     const hit = this.shown
-      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.range.isPointInRange(at.startContainer, at.startOffset))
+      .filter((t) => {
+        const range = this.#place(t.key)?.range;
+        return !isResolved(t) && range?.startContainer.getRootNode() === at.startContainer.getRootNode() && range.isPointInRange(at.startContainer, at.startOffset);
+      })
       .sort((a, b) => (a.targetElement?.targetText?.length ?? Infinity) - (b.targetElement?.targetText?.length ?? Infinity))[0];
     if (hit) {
       if (!this.#fits(hit)) this.filter = 'open';
@@ -459,13 +526,51 @@ export class ThreadsElement extends Connected {
 }
 customElements.define('collab-threads', ThreadsElement);
 
+/** The outermost host of a node whose tree is that of a root, or the node itself. */
+function hostIn(node: Node, root: Node): Node {
+  const tree = root.getRootNode();
+  for (let at = node; ; at = (at.getRootNode() as ShadowRoot).host) if (at.getRootNode() === tree || !(at.getRootNode() instanceof ShadowRoot)) return at;
+}
+
+/** The order of the starts of two ranges, also in different trees below a root. */
+function compared(a: Range, b: Range, root: Node): number {
+  if (a.startContainer.getRootNode() === b.startContainer.getRootNode()) return a.compareBoundaryPoints(Range.START_TO_START, b);
+  const [p, q] = [hostIn(a.startContainer, root), hostIn(b.startContainer, root)];
+  return p === q ? 0 : p.compareDocumentPosition(q) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
+}
+
+/** The selected range, also in an open shadow tree of a root; null if nothing is selected. */
+function selected(root: Element): Range | null {
+  const selection = root.ownerDocument.getSelection();
+  if (!selection?.rangeCount) return null;
+  const treesIn = ({shadowRoot}: Element): ShadowRoot[] => (shadowRoot ? [shadowRoot, ...Array.from(shadowRoot.querySelectorAll('*')).flatMap(treesIn)] : []);
+  const {startContainer, startOffset} = selection.getRangeAt(0);
+  const host = startContainer.childNodes[startOffset]; // the range of the document ends there
+  const shadowRoots = host instanceof Element && 'getComposedRanges' in selection ? [host, ...host.querySelectorAll('*')].flatMap(treesIn) : [];
+  const [found] = shadowRoots.length ? selection.getComposedRanges({shadowRoots}) : [];
+  const range = root.ownerDocument.createRange();
+  const {startContainer: from, startOffset: start, endContainer: to, endOffset: end} = found ?? selection.getRangeAt(0);
+  if (from.getRootNode() !== to.getRootNode()) return null;
+  range.setStart(from, start);
+  range.setEnd(to, end);
+  return range.collapsed ? null : range;
+}
+
 /** A click on a button keeps the selection. */
 const keep = (e: Event): void => e.preventDefault();
 
+/** The Navigation API, where there is one. */
+function navigations(): EventTarget | undefined {
+  return (window as {navigation?: EventTarget}).navigation;
+}
+
+/** The open shadow trees on the path of an event. */
+const treesOf = (e: Event): ShadowRoot[] => e.composedPath().filter((node) => node instanceof ShadowRoot);
+
 /** The position in the text at a point of the window. */
-function caret(x: number, y: number): Range | null {
+function caret(x: number, y: number, shadowRoots: ShadowRoot[]): Range | null {
   if ('caretPositionFromPoint' in document) {
-    const p = document.caretPositionFromPoint(x, y);
+    const p = document.caretPositionFromPoint(x, y, {shadowRoots});
     if (!p) return null;
     const range = document.createRange();
     range.setStart(p.offsetNode, p.offset);

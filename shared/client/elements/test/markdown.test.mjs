@@ -8,8 +8,8 @@ const contents = "export * from './src/markdown.ts';";
 const {outputFiles} = await build({stdin: {contents, resolveDir: '.', loader: 'ts'}, bundle: true, format: 'esm', write: false});
 const {convert, fromHtml, fromText} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
 
-const TAGS = {p: [], ul: [], ol: [], blockquote: [], li: [], strong: [], em: [], code: [], br: [], a: ['href']};
-const INSIDE = {li: ['UL', 'OL'], p: ['#root'], ul: ['#root'], ol: ['#root'], blockquote: ['#root']};
+const TAGS = {p: [], ul: [], ol: [], blockquote: [], pre: [], li: [], strong: [], em: [], code: ['class'], br: [], a: ['href']};
+const INSIDE = {li: ['UL', 'OL'], p: ['#root'], ul: ['#root'], ol: ['#root'], blockquote: ['#root'], pre: ['#root']};
 
 /** Parses HTML strictly: only allowed elements and attributes, closed in their order. */
 function parsed(html) {
@@ -27,7 +27,8 @@ function parsed(html) {
       continue;
     }
     const values = Object.fromEntries(Array.from(attributes.matchAll(/ ([a-z]+)="([^"]*)"/g), ([, key, value]) => [key, value.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code))]));
-    assert.deepEqual(Object.keys(values), TAGS[name], html);
+    if (values.class) assert.match(values.class, /^language-[^\s`~]+$/);
+    assert.deepEqual(Object.keys(values), name === 'code' && !attributes ? [] : TAGS[name], html);
     if (values.href) assert.match(values.href, /^(https?:\/\/|mailto:)/i);
     if (INSIDE[name]) assert.ok(INSIDE[name].includes(open.at(-1).nodeName), `${name} in ${open.at(-1).nodeName}: ${html}`);
     const node = {nodeType: 1, nodeName: name.toUpperCase(), childNodes: [], getAttribute: (key) => values[key] ?? null};
@@ -54,6 +55,11 @@ test('markup becomes HTML and plain text', () => {
     ['Two:\n- a\n- **b**\nEnd', '<p>Two:</p><ul><li>a</li><li><strong>b</strong></li></ul><p>End</p>', 'Two:\n- a\n- b\nEnd'],
     ['1. a\n2. b', '<ol><li>a</li><li>b</li></ol>', '1. a\n2. b'],
     ['> a\n> *b*\n\nc\nd', '<blockquote>a<br><em>b</em></blockquote><p>c<br>d</p>', '> a\n> b\nc\nd'],
+    ['```js\nlet a = *b*;\n\n  if (a) {}\n```\nEnd', '<pre><code class="language-js">let a = *b*;\n\n  if (a) {}\n</code></pre><p>End</p>', 'let a = *b*;\n\n  if (a) {}\nEnd'],
+    ['````\n```\n````', '<pre><code>```\n</code></pre>', '```'],
+    ['~~~ c++\na\n~~~\n```\nb', '<pre><code class="language-c++">a\n</code></pre><pre><code>b\n</code></pre>', 'a\n\nb'],
+    ['**C:\\docs\\.git** \\*a\\*', '<p><strong>C:\\docs\\.git</strong> \\*a\\*</p>', 'C:\\docs\\.git \\*a\\*'],
+    ['**「重要」**です', '<p><strong>「重要」</strong>です</p>', '「重要」です'],
     ['*{{a_b*c}}*', '<p><em>{{a_b*c}}</em></p>', '{{a_b*c}}'],
     ['<script>alert("1")</script> **&**', '<p>&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; <strong>&#38;</strong></p>', '<script>alert("1")</script> &'],
   ]) assert.deepEqual(convert(markdown), {text, html}, markdown);
@@ -62,18 +68,23 @@ test('markup becomes HTML and plain text', () => {
 test('what is no markup stays as it is, without HTML', () => {
   for (const text of [
     'Hello', '2*3*4', '2 * 3 * 4', 'snake_case_name', '**', '****', 'a * *', '*a', 'a*', '** a **', '`', '``', 'a`b', '[a](b)', '[a](javascript:alert(1))', '[](https://e.org)', 'https://e.org/a_b_c*d*', '-', '- ', '2026. A good year',
-    '2. a', '-a', '{{a*b}} {{c*d}}', 'a\n\n\n\nb', '  indented', 'a  b', '<b>bold</b>', 'C:\\temp', ':-)', '5 > 3', '*\n*',
+    '2. a', '-a', '{{a*b}} {{c*d}}', 'a\n\n\n\nb', '  indented', 'a  b', '<b>bold</b>', 'C:\\temp', 'see \\\\fileserver\\share\\_old', 'C:\\docs\\.git', 'regex \\d+\\.\\d+', '\\alpha_{1}\\_', '\\*a\\*', '\\- a', '1\\. a', '\\> a', '\\`a`', '\\\\*',
+    'def f(*args, **kw): g(*args)', 'int *a, *b;', '**"a"**b', '\\```', ':-)', '5 > 3', '*\n*',
   ]) {
     assert.deepEqual(convert(text), {text}, text);
     assert.equal(fromText(text), text);
   }
-  for (const [markdown, text] of [['\\*a\\*', '*a*'], ['\\- a', '- a'], ['1\\. a', '1. a'], ['\\> a', '> a'], ['\\[a](https://e.org)', '[a](https://e.org)'], ['\\`a`', '`a`'], ['\\\\*', '\\*']]) {
-    assert.deepEqual(convert(markdown), {text}, markdown);
+});
+
+test('the text of others stays, and only its shields are taken from it', () => {
+  for (const text of ['*a*', '- a', '1. a', '> a', '`a`', '[a](https://e.org)', '```', '~~~\na', 'a\u2063*b*', '\u2063', '*a* \\*b*']) {
+    assert.deepEqual(convert(fromText(text)), {text}, text);
+    assert.equal(fromText(text).replaceAll('\u2063', ''), text.replaceAll('\u2063', ''));
   }
 });
 
 test('HTML of others becomes Markdown, with all its text', () => {
-  const node = (name, ...children) => ({nodeType: 1, nodeName: name, getAttribute: () => 'https://e.org/a(b', childNodes: children.map((c) => (typeof c === 'string' ? {nodeType: 3, nodeName: '#text', nodeValue: c, childNodes: []} : c))});
+  const node = (name, ...children) => ({nodeType: 1, nodeName: name, getAttribute: (key) => (key === 'href' ? 'https://e.org/a(b' : null), childNodes: children.map((c) => (typeof c === 'string' ? {nodeType: 3, nodeName: '#text', nodeValue: c, childNodes: []} : c))});
   for (const [html, markdown] of [
     [['Done, see the ', node('B', 'second table'), '. ', node('EM', 'Thanks!')], 'Done, see the **second table**. *Thanks!*'],
     [[node('H2', 'Title'), '\n', node('P', 'a\n  b'), node('P', 'c')], '**Title**\n\na b\n\nc'],
@@ -82,6 +93,8 @@ test('HTML of others becomes Markdown, with all its text', () => {
     [[node('UL', '\n', node('LI', node('P', 'a')), node('LI', 'b', node('UL', node('LI', 'c'))))], '- a\n- b\n- c'],
     [[node('BLOCKQUOTE', node('P', 'a'), node('P', 'b')), 'c'], '> a\n> b\nc'],
     [['a', node('BR'), node('BR'), 'b'], 'a\n\nb'],
+    [['a', node('PRE', node('CODE', 'x\n  *y*\n')), 'b'], 'a\n```\nx\n  *y*\n```\nb'],
+    [[node('PRE', 'x', node('BR'), '```y')], '````\nx\n```y\n````'],
     [['x', node('I', 'a'), node('B', node('I', 'b')), 'c*d'], null],
     [[node('SCRIPT', 'alert(1)'), node('U', 'a')], 'a'],
   ]) {
@@ -102,6 +115,7 @@ function random(seed) {
 }
 
 const PIECES = [
+  '```', '```js', '\n```\n', '~~~', '\\_', '   ',
   '*', '**', '***', '_', '__', '`', '``', '[', ']', '(', ')', '](https://e.org)', '[a](https://e.org/x_(y))', 'https://e.org/a_b', '\\', '\\*', '- ', '* ', '1. ', '2) ', '> ', '\n', '\n\n', ' ', '  ', 'a', 'b c', '7', 'é', '田', '{{ann_b}}', '{{',
   '<', '>', '&', '"', "'", '<script>alert(1)</script>', '<b>', '</p>', '&lt;', 'javascript:alert(1)', '😀', '.', '!', '#', 'mailto:a@b.c', '[x](mailto:a@b.c)', '[x](javascript:alert(1))', '" onclick="alert(1)',
 ];

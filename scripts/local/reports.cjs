@@ -1,0 +1,308 @@
+// Repeats what people have reported about other products, in the demo: see look.cjs.
+const look = require('./look.cjs');
+
+const {url, problems, open, contextOf, until, select, want, equal, comment, marked} = look;
+
+const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
+const bob = {userId: 'bob', name: 'Bob Builder'};
+const started = async (text) => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText.includes(text));
+
+async function main() {
+  const {browser, context} = await look.launch();
+  await context.close();
+  const chosen = look.given.parts ?? [typing, pasting, losing, conflicting, preferring, moving, shading, routing, translating, fitting, announcing, printing];
+  for (const part of chosen) {
+    const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
+    await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
+    await context.close();
+  }
+  await browser.close();
+}
+
+// typing sends paths, expressions and code, whose signs stay.
+async function typing(context) {
+  const page = await open(context, '/demo?as=ann');
+  for (const text of ['see \\\\fileserver\\share\\_old', 'C:\\docs\\.git', 'regex \\d+\\.\\d+', 'def f(*args, **kw): g(*args)']) {
+    await page.getByRole('button', {name: 'Comment', exact: true}).click();
+    await page.keyboard.insertText(text);
+    await page.keyboard.press('Control+Enter');
+    await until(async () => (await started(text))?.comments[0].commentText === text);
+    equal(`HTML of ${text}`, (await started(text)).comments[0].commentHtml, '');
+  }
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  await page.keyboard.insertText('Code:\n```js\nlet a = *b*;\n  let c;\n```');
+  await page.keyboard.press('Control+Enter');
+  await until(async () => (await started('let a'))?.comments[0].commentHtml === '<p>Code:</p><pre><code class="language-js">let a = *b*;\n  let c;\n</code></pre>');
+  equal('the text of code', (await started('let a')).comments[0].commentText, 'Code:\nlet a = *b*;\n  let c;');
+  const thread = page.locator('collab-thread[open]');
+  equal('the code', await thread.locator('pre').innerText(), 'let a = *b*;\n  let c;\n');
+  await thread.getByRole('button', {name: /^Edit/}).click();
+  equal('its source', await thread.getByRole('textbox', {name: /^Edit/}).inputValue(), 'Code:\n```js\nlet a = *b*;\n  let c;\n```');
+}
+
+// pasting pastes formatted text of text processors.
+async function pasting(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const box = page.locator('collab-composer.new').getByRole('textbox');
+  const paste = (html, text) => box.evaluate((e, [html, text]) => {
+    const data = new DataTransfer();
+    if (html) data.setData('text/html', html);
+    data.setData('text/plain', text);
+    return e.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+  }, [html, text]);
+  for (const [what, html, text, wanted] of [
+    ['Google Docs', '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-1"><p><span style="font-weight:400">See </span><a href="https://e.org/plan"><span style="font-weight:700;text-decoration:underline">the plan</span></a><span style="font-style:italic"> soon</span></p><ul><li><p><span>one</span></p></li><li><p><span style="font-weight:700">two</span></p></li></ul></b>',
+      'See the plan soon', 'See [**the plan**](https://e.org/plan) *soon*\n- one\n- **two**'],
+    ['Word', '<html><body><p class=MsoNormal>A <b>bold</b> and <i>slanted</i> <a href="https://e.org/w">word</a></p><p class=MsoListParagraph style="mso-list:l0 level1 lfo1"><![if !supportLists]><span style="mso-list:Ignore">·<span>&nbsp;&nbsp; </span></span><![endif]>first</p><p class=MsoListParagraph style="mso-list:l0 level1 lfo1"><span style="mso-list:Ignore">·</span>second</p></body></html>',
+      'A bold', 'A **bold** and *slanted* [word](https://e.org/w)\n- first\n- second'],
+    ['an editor', '<div style="font-family: Consolas, monospace; font-weight: normal"><div><span>if (a) {</span></div><div><span>  b();</span></div><div><span>}</span></div></div>', 'if (a) {\n  b();\n}', '```\nif (a) {\n  b();\n}\n```\n'],
+    ['a page', '<p>plain <span style="font-weight:400">text</span> *kept*</p>', 'plain text *kept*', 'plain text *kept*'],
+  ]) {
+    await box.fill('');
+    await paste(html, text);
+    await until(async () => (await box.inputValue()) !== '');
+    equal(`what is pasted from ${what}`, await box.inputValue(), wanted);
+  }
+  equal('that the browser pastes a table', await paste('<table><tr><td><b>a</b></td><td>b</td></tr></table>', 'a\tb'), true);
+  await box.fill('');
+}
+
+// losing has somebody delete the thread of Ann's reply, and the comment that she edits.
+async function losing(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'lost', targetElement: {elementId: 'risks', targetText: 'old one takes over', occurrence: 1}, commentData: [{commentText: 'To be lost', from: bob}]},
+    {annotationId: 'kept', commentData: [{commentId: 1, commentText: 'Stays', from: bob}, {commentId: 2, commentText: 'Mine', from: {userId: 'ann', name: 'Ann Archer'}}]}]});
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await open(context, '/demo?as=ann#collab-thread=lost');
+  await page.locator('collab-thread[open]').getByRole('textbox').fill('My long reply');
+  await call('/v2/commentannotations/delete', {annotationIds: ['lost']});
+  const lost = page.getByRole('group', {name: 'The thread of your reply was deleted. Your text:'});
+  await want('the text of a deleted thread', lost);
+  equal('the text', await lost.getByRole('textbox').inputValue(), 'My long reply');
+  await lost.getByRole('button', {name: 'Copy text'}).click();
+  equal('the copied text', await page.evaluate(() => navigator.clipboard.readText()), 'My long reply');
+  await page.reload();
+  await want('the text after a reload', lost);
+  await lost.getByRole('button', {name: 'Start a new thread'}).click();
+  const box = page.locator('collab-composer.new').getByRole('textbox');
+  equal('the text of the new thread', await box.inputValue(), 'My long reply');
+  await box.press('Control+Enter');
+  await until(async () => (await started('My long reply'))?.comments[0].from.userId === 'ann');
+  await lost.waitFor({state: 'detached'}).catch(() => problems.add('a lost text stays'));
+
+  await page.evaluate(() => document.querySelector('collab-threads').open('kept'));
+  const thread = page.locator('collab-thread[open]', {hasText: 'Stays'});
+  await thread.getByRole('button', {name: /^Edit/}).click();
+  await thread.getByRole('textbox', {name: /^Edit/}).fill('Mine, and much more');
+  await call('/v2/commentannotations/comments/delete', {annotationId: 'kept', commentIds: [2]});
+  const edit = page.getByRole('group', {name: 'The comment that you edited was deleted. Your text:'});
+  await want('the text of a deleted comment', edit);
+  equal('the edited text', await edit.getByRole('textbox').inputValue(), 'Mine, and much more');
+  await edit.getByRole('button', {name: 'Discard'}).click();
+  await edit.waitFor({state: 'detached'}).catch(() => problems.add('a discarded text stays'));
+}
+
+// conflicting edits a comment in two tabs.
+async function conflicting(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'twice', commentData: [{commentId: 1, commentText: 'First text', from: {userId: 'ann', name: 'Ann Archer'}}]}]});
+  const tabs = [await open(context, '/demo?as=ann#collab-thread=twice'), await open(context, '/demo?as=ann#collab-thread=twice')];
+  const threads = tabs.map((tab) => tab.locator('collab-thread[open]'));
+  for (const thread of threads) await thread.getByRole('button', {name: /^Edit/}).click();
+  const save = async (i, text) => {
+    await threads[i].getByRole('textbox', {name: /^Edit/}).fill(text);
+    await threads[i].getByRole('button', {name: 'Save'}).click();
+  };
+  await save(1, 'Text of the second tab');
+  await until(async () => (await started('Text of the second tab')) !== undefined);
+  tabs[0].expected = true;
+  await save(0, 'Text of the first tab');
+  const conflict = threads[0].getByRole('group', {name: 'This comment was changed meanwhile. Your text:'});
+  await want('the conflict', conflict);
+  await want('the text of the other tab', threads[0].getByText('Text of the second tab'));
+  await want('the own text', conflict.getByText('Text of the first tab'));
+  await tabs[0].bringToFront();
+  await look.runAxe(tabs[0], 'a conflict');
+  equal('what is stored', (await started('Text of')).comments[0].commentText, 'Text of the second tab');
+  await conflict.getByRole('button', {name: 'Save my text'}).click();
+  await until(async () => (await started('Text of')).comments[0].commentText === 'Text of the first tab');
+  await conflict.waitFor({state: 'detached'}).catch(() => problems.add('a conflict stays'));
+  // Reactions and replies are no conflicts, and neither is a repeated save.
+  await threads[0].getByRole('button', {name: /^Edit/}).click();
+  await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'twice', commentId: 1, emoji: '👍', from: bob});
+  await call('/v2/commentannotations/comments/add', {annotationId: 'twice', commentData: [{commentText: 'A reply', from: bob}]});
+  await want('the reply', threads[0].getByText('A reply'));
+  let lost = 0;
+  await tabs[0].route('**/comments/update', async (route) => {
+    if (lost++) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await save(0, 'Saved twice');
+  await threads[0].getByRole('button', {name: 'Try again'}).click();
+  await until(async () => (await started('Saved twice')) !== undefined);
+  await threads[0].getByRole('alert').waitFor({state: 'detached'}).catch(() => problems.add('a repeated save is a conflict'));
+}
+
+// preferring changes two preferences while the service is slow.
+async function preferring(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByText('Notifications for this document').click();
+  const choice = (name) => page.getByRole('combobox', {name, exact: true});
+  await choice('Inbox').waitFor();
+  await page.route('**/config/set', async (route) => {
+    await new Promise((done) => setTimeout(done, 500));
+    await route.continue();
+  });
+  await choice('Inbox').selectOption('NONE');
+  await choice('Email').selectOption('NONE');
+  await until(async () => {
+    const [{config}] = await call('/v2/notifications/config/get', {documentIds: ['launch-plan'], userId: 'ann', documentId: undefined});
+    return config.inbox === 'NONE' && config.email === 'NONE';
+  });
+  equal('the shown choices', await page.locator('collab-preferences select').evaluateAll((list) => list.map((e) => e.value)), ['NONE', 'NONE']);
+}
+
+// moving moves, renames and splits the place of a quote: its mark follows, and a word alone does
+// not mark another sentence.
+async function moving(context) {
+  const page = await open(context, '/demo?as=ann');
+  const quote = 'Support answers within an hour. Nobody';
+  await page.evaluate(() => (document.getElementById('goals').innerHTML = document.getElementById('goals').textContent.replace(/\s+/g, ' ')));
+  await select(page, 'goals', quote);
+  await comment(page, 'Follows');
+  const mark = (what, before, after) => marked(page, what, `${before}[${quote}]${after}`);
+  await mark('at first', ' second. ', ' has to m');
+  await page.evaluate(() => (document.getElementById('goals').id = 'goals-2'));
+  await mark('in a renamed element', ' second. ', ' has to m');
+  await page.evaluate(() => {
+    const goals = document.getElementById('goals-2');
+    const text = goals.textContent;
+    goals.textContent = text.replace(' Support answers within an hour. Nobody', '');
+    document.getElementById('intro').append(' Support answers within an hour. Nobody.');
+  });
+  await mark('in another element', ' Friday. ', '.');
+  await page.evaluate(() => {
+    const intro = document.getElementById('intro');
+    const [before] = intro.textContent.split(' hour. Nobody');
+    intro.textContent = `${before} hour.`;
+    const rest = document.createElement('p');
+    rest.textContent = 'Nobody.';
+    intro.after(rest);
+  });
+  await page.waitForFunction((wanted) => [...CSS.highlights.get('collab-thread-active') ?? []].map((r) => `${r}`.replace(/\s+/g, ' ')).join() === wanted.replace(' Nobody', 'Nobody') || [...CSS.highlights.get('collab-thread-active') ?? []].map((r) => `${r}`.replace(/\s+/g, ' ')).join() === wanted, quote).catch(() => problems.add('the mark does not cover both halves'));
+  await select(page, 'pricing', 'month');
+  await comment(page, 'A word alone');
+  await page.evaluate(() => document.getElementById('pricing').remove());
+  await want('that the word is removed', page.getByText(/on removed text/));
+  await marked(page, 'of a word alone', '');
+}
+
+// shading comments on text in an open shadow tree.
+async function shading(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.evaluate(() => {
+    const host = document.createElement('div');
+    host.id = 'shaded';
+    host.attachShadow({mode: 'open'}).innerHTML = '<p>Text in the shade is text, too.</p>';
+    document.getElementById('risks').after(host);
+  });
+  const p = page.locator('#shaded p');
+  await p.dblclick({position: {x: 20, y: 8}});
+  await page.getByRole('button', {name: 'Comment on the selected text'}).waitFor();
+  await comment(page, 'In the shade');
+  const {targetElement} = await started('In the shade');
+  equal('the element', targetElement.elementId, 'shaded');
+  await page.waitForFunction((text) => [...CSS.highlights.get('collab-thread-active') ?? []].map(String).join() === text, targetElement.targetText).catch(() => problems.add('no mark in the shade'));
+}
+
+// routing opens threads as routers change the address.
+async function routing(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: ['one', 'two'].map((annotationId) => ({annotationId: `routed-${annotationId}`, commentData: [{commentText: `Routed ${annotationId}`, from: bob}]}))});
+  const page = await open(context, '/demo?as=ann');
+  await want('a thread', page.getByText('Routed one'));
+  const go = (id) => page.evaluate((id) => history.pushState({}, '', `/demo?as=ann#collab-thread=routed-${id}`), id);
+  const opened = (text) => want(`${text} open`, page.locator('collab-thread[open]', {hasText: text}));
+  await go('one');
+  await opened('Routed one');
+  await go('two');
+  await opened('Routed two');
+  await page.goBack();
+  await opened('Routed one');
+  // A router sets the address first, then the document.
+  await look.call('/v2/commentannotations/add', {organizationId: 'demo', documentId: 'other-plan', createDocument: true, commentAnnotations: [{annotationId: 'there', commentData: [{commentText: 'In another document', from: bob}]}]});
+  await page.evaluate(() => {
+    history.pushState({}, '', '/demo?as=ann#collab-thread=there');
+    const threads = document.querySelector('collab-threads');
+    setTimeout(() => Object.assign(threads, {token: '', document: 'other-plan'}), 300);
+  });
+  page.expected = true; // the demo has tokens for its own document alone
+  await until(() => page.evaluate(() => document.querySelector('collab-threads').document === 'other-plan'));
+  equal('that a thread is missing', await page.getByText('This thread no longer exists').count(), 0);
+}
+
+// translating has a language come late.
+async function translating(context) {
+  await context.route('**/pages/de.js', async (route) => {
+    await new Promise((done) => setTimeout(done, 2_000));
+    await route.continue();
+  });
+  const page = await open(context, '/demo?as=ann&lang=de');
+  await page.evaluate(() => document.querySelectorAll('[lang=en]').forEach((e) => (e.lang = 'de')));
+  await page.evaluate(() => document.querySelectorAll('collab-threads, collab-inbox').forEach((e) => e.requestUpdate()));
+  await want('German threads', page.getByRole('button', {name: 'Kommentieren', exact: true}));
+  await want('a German inbox', page.getByRole('button', {name: /^Posteingang/}));
+  await want('German preferences', page.getByText('Benachrichtigungen zu diesem Dokument'));
+}
+
+// fitting uses a phone: fields do not zoom, and the panel of the inbox is in the window.
+async function fitting(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  equal('the size of the field', await page.locator('collab-composer.new textarea').evaluate((e) => getComputedStyle(e).fontSize), '16px');
+  await page.evaluate(() => Object.assign(document.querySelector('collab-inbox').style, {position: 'fixed', bottom: '0', left: '0'}));
+  await page.getByRole('button', {name: /^Inbox/}).click();
+  const inside = () => page.locator('collab-inbox .panel').evaluate((e) => {
+    const {top, bottom, left, right} = e.getBoundingClientRect();
+    return bottom - top > 100 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+  });
+  equal('the panel is in the window', await inside(), true);
+  await page.setViewportSize({width: 640, height: 320});
+  await until(inside);
+}
+
+// announcing listens to live regions.
+async function announcing(context) {
+  const page = await open(context, '/demo?as=ann');
+  const said = (text) => want(`"${text}" said`, page.locator('collab-threads .said[role=status]', {hasText: text}));
+  await select(page, 'risks', 'six weeks');
+  const thread = await comment(page, 'To be announced');
+  await said('Your comment was sent.');
+  await thread.getByRole('button', {name: 'Resolve'}).click();
+  await said('The thread is resolved.');
+  await thread.getByRole('button', {name: 'Reopen'}).click();
+  await said('The thread is open again.');
+  await page.emulateMedia({forcedColors: 'active'});
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'dotted', commentData: [{commentText: 'A dot', from: bob}]}]});
+  const dot = page.locator('collab-thread', {hasText: 'A dot'}).locator('.dot');
+  await dot.waitFor();
+  const colors = await dot.evaluate((e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e.closest('article')).backgroundColor]);
+  if (colors[0] === colors[1] || colors[0] === 'rgba(0, 0, 0, 0)') problems.add(`the dot has no color of its own in forced colors: ${colors}`);
+}
+
+// printing prints all comments, and no buttons.
+async function printing(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'printed', commentData: [{commentText: 'line\n'.repeat(40), from: bob}, {commentText: 'A printed reply', from: bob}]}]});
+  const page = await open(context, '/demo?as=ann');
+  const thread = page.locator('collab-thread', {hasText: 'line'}).first();
+  await thread.waitFor();
+  await page.emulateMedia({media: 'print'});
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  await want('the reply on paper', page.getByText('A printed reply'));
+  equal('visible buttons on paper', await page.locator('collab-threads').evaluate((e) => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((n) => [n, ...(n.shadowRoot ? all(n.shadowRoot) : [])]);
+    return all(e.shadowRoot).filter((n) => n.localName === 'button' && n.checkVisibility() && !n.matches('.quote')).length;
+  }), 0);
+  equal('a folded comment on paper', await thread.locator('.fold').first().evaluate((e) => e.scrollHeight <= e.clientHeight + 1), true);
+}
+
+look.run(main);

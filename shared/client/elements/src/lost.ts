@@ -1,0 +1,31 @@
+import {html, type TemplateResult} from 'lit';
+
+import {newThread} from './drafts.js';
+import type {Target} from './protocol.js';
+import type {Store} from './store.js';
+import {say} from './texts.js';
+
+/**
+ * The drafts of a store whose thread or comment was deleted, each with its text, buttons to copy
+ * and discard it, and, with start, one to start a new thread with it at the same place.
+ */
+export const lostDrafts = (store: Store, start?: (target?: Target) => void, annotationId?: string): TemplateResult[] =>
+  store.lost.filter((lost) => annotationId === undefined || lost.annotationId === annotationId).map(({place, draft, target, edit}) => {
+    const discard = () => {
+      store.drafts.set(place);
+      store.tell();
+    };
+    const move = () => {
+      const {seen: _, id: __, ...kept} = draft;
+      const there = store.drafts.get(newThread(target));
+      store.drafts.set(newThread(target), {...there, ...kept, target, text: [there?.text, kept.text].filter(Boolean).join('\n\n'), people: [...(there?.people ?? []), ...kept.people]});
+      discard();
+      start!(target);
+    };
+    return html`<div class="lost" part="draft" role="group" aria-label=${say(edit ? 'lostEdit' : 'lostReply')}>
+      <p role="alert">${say(edit ? 'lostEdit' : 'lostReply')}</p>
+      <textarea readonly dir="auto" part="textarea" aria-label=${say(edit ? 'lostEdit' : 'lostReply')} .value=${draft.text}></textarea>
+      <div class="row">${navigator.clipboard ? html`<button type="button" @click=${() => void navigator.clipboard.writeText(draft.text)}>${say('copyText')}</button>` : ''}
+        ${start && store.canWrite ? html`<button type="button" class="main" @click=${move}>${say('startThread')}</button>` : ''}
+        <button type="button" @click=${discard}>${say('discard')}</button></div></div>`;
+  });
