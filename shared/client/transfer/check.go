@@ -64,9 +64,12 @@ func (i *importer) checked(l *line) bool {
 	return true
 }
 
+// untilNow is a readAt that the service lowers to its time. A comment without times is added at the
+// time of its request.
+const untilNow = 253402300799999
+
 // reads is the state of an import with Read.
 type reads struct {
-	now    int64
 	users  map[string]*line // the first one of each user
 	latest map[string]int64 // times of comments by document
 }
@@ -79,16 +82,18 @@ func (r *reads) note(l *line) {
 			r.users[l.id] = l
 		}
 	case Comment:
-		at := r.now // when a comment without times counts as added
+		var at int64
 		for _, name := range []string{"createdAt", "addedAt"} {
 			at = cmp.Or(timeOf(l.object, name), at)
 		}
-		r.latest[l.document()] = max(r.latest[l.document()], at, timeOf(l.object, "lastUpdated"))
+		r.latest[l.document()] = max(r.latest[l.document()], cmp.Or(at, untilNow), timeOf(l.object, "lastUpdated"))
 	}
 }
 
 // readAll adds a read state of each user for each document with comments.
 func (i *importer) readAll() error {
+	i.send()
+	i.running.Wait()
 	for _, document := range slices.Sorted(maps.Keys(i.reads.latest)) {
 		for _, user := range slices.Sorted(maps.Keys(i.reads.users)) {
 			l := &line{number: i.reads.users[user].number, kind: ReadState, id: user, object: object{

@@ -94,7 +94,7 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	defer cancel(nil)
 	i.stop = cancel
 	if o.Read {
-		i.reads = &reads{now: time.Now().UnixMilli(), users: map[string]*line{}, latest: map[string]int64{}}
+		i.reads = &reads{users: map[string]*line{}, latest: map[string]int64{}}
 	}
 	if o.Check {
 		i.check, i.org = &check{lines: map[uint64]int64{}, seed: maphash.MakeSeed()}, anyOrganization

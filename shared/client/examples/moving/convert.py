@@ -5,11 +5,9 @@
 
 A later export gives the same ids, so that a second import adds what is new. MOVING.md says what is carried.
 """
-import argparse, collections, gzip, hashlib, json, re, sys, xml.etree.ElementTree, zlib
-from datetime import datetime, timezone
+import argparse, collections, datetime, gzip, hashlib, json, re, sys, xml.etree.ElementTree, xml.parsers.expat, zlib
 from html import escape
 from html.parser import HTMLParser
-from xml.parsers import expat
 
 
 class Moved:
@@ -33,14 +31,16 @@ def hashed(*parts: str) -> str:
 
 def ident(text: str, limit: int = 250) -> str:
     """Return a text as an id: itself if it is a valid one, else a hash."""
-    valid = text and text.isprintable() and len(re.sub(r'[%# !"]', "%20", text).encode()) <= limit
+    if not text:
+        raise ValueError("an id, or the address of a page, is empty")
+    valid = text.isprintable() and len(re.sub(r'[%# !"]', "%20", text).encode()) <= limit
     return text if valid else "hash-" + hashed(text)
 
 
 def millis(text: str, what: str) -> int:
     try:
-        at = datetime.fromisoformat(text.strip())
-        return round((at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp() * 1000)
+        at = datetime.datetime.fromisoformat(text.strip())
+        return round((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         raise ValueError(f"{what} has no valid time, but {text.strip()[:40]!r}") from None
 
@@ -51,7 +51,7 @@ class Plain(HTMLParser):
     def __init__(self, html: str):
         super().__init__()
         self.parts, self.hidden = [], ""
-        self.feed(html)
+        self.feed(html.replace("<![", "<!"))  # an unknown section would be an error
         self.close()
         self.text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]*\n[ \t]*", "\n", "".join(self.parts))).strip()
     def handle_starttag(self, tag, attrs):
@@ -66,7 +66,7 @@ class Plain(HTMLParser):
 
 def tree(data: bytes, root: str):
     """Parse XML. Names lose their namespaces, texts of pages are skipped, and a DOCTYPE, which could define entities, is refused."""
-    builder, parser, names = xml.etree.ElementTree.TreeBuilder(), expat.ParserCreate(namespace_separator=" "), []
+    builder, parser, names = xml.etree.ElementTree.TreeBuilder(), xml.parsers.expat.ParserCreate(namespace_separator=" "), []
     def refuse(*_):
         raise ValueError("the file has a DOCTYPE, which no export has")
     def start(name, attrs):
@@ -127,7 +127,7 @@ def get(o: dict, name: str, kind: type = str):
     """Return a member of an object, by default an empty one. A list has objects."""
     value = kind() if o.get(name) is None else o[name]
     if not isinstance(value, kind) or kind is list and not all(isinstance(item, dict) for item in value):
-        raise ValueError(f"{name} must be a {'list of objects' if kind is list else kind.__name__}, not {json.dumps(value)[:60]}")
+        raise ValueError(f"{name} must be a value such as {json.dumps([{}] if kind is list else kind())}, not {json.dumps(value)[:60]}")
     return value
 
 
@@ -207,7 +207,7 @@ def lines(m: Moved, organization: str):
     yield from ({"kind": "group", "groupId": key, **group} for key, group in m.groups.items())
     yield from ({"kind": "document", "documentId": key, **m.documents[key]} for key in dict.fromkeys(document for document, _ in threads))
     for (document, thread), answers in threads.items():
-        numbers = {c["id"]: int(c["id"]) if c["id"].isdecimal() else int(hashed(c["id"]), 16) for c in answers}
+        numbers = {c["id"]: int(c["id"]) if c["id"].isdecimal() and len(c["id"]) < 20 else int(hashed(c["id"]), 16) for c in answers}
         answers.sort(key=lambda c: (c["at"], numbers[c["id"]]))
         yield {"kind": "annotation", "documentId": document, "annotationId": thread, "from": answers[0]["author"], "createdAt": answers[0]["at"],
                "lastUpdated": max(max(c["at"], c.get("edited", 0)) for c in answers), **m.threads.get(answers[0].get("thread"), {})}
@@ -242,7 +242,7 @@ if __name__ == "__main__":
                 raise ValueError("the file is empty")
             formats[args.format](moved, data)
         converted = list(lines(moved, args.organization))
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error, expat.ExpatError) as e:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error, xml.parsers.expat.ExpatError) as e:
         sys.exit(f"convert.py: {path}: {e}")
     sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
     print(*(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in converted), sep="\n")
