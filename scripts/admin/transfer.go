@@ -107,7 +107,7 @@ type importCommand struct {
 
 // run checks all lines of the file, imports them, and prints refused ones.
 func (c *importCommand) run(ctx context.Context, a *admin) error {
-	if (c.Check == "") != (c.Account != "" && c.File != "") {
+	if c.Check == "" && c.File == "" || c.Check != "" && c.Account != "" {
 		return collab.Errorf(collab.InvalidArgument, "give an account and a file, or only --check FILE")
 	}
 	var to *client.Client
