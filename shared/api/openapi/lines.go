@@ -14,8 +14,8 @@ import (
 )
 
 // LineSchema returns the JSON Schema of the lines of an exported file, from the types of
-// operator.RecordsAdd. Each array of the request has the lines of a kind. examples are lines, one or
-// more of each kind. It returns an error if a field has no description, or a kind no example.
+// operator.RecordsAdd. Each array of the request has the lines of a kind. examples are lines of
+// every kind. It returns an error if a field has no description, or a kind no example.
 func LineSchema(examples []json.RawMessage) ([]byte, error) {
 	s := newSchemas(glossary, samples)
 	for i, m := range s.components["Millis"] {

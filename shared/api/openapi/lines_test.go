@@ -31,7 +31,7 @@ func exampleLines(t *testing.T) (lines []json.RawMessage) {
 }
 
 // TestLineSchema checks the generated schema of imports. It accepts the README's lines, and refuses
-// what an import refuses.
+// bad ones.
 func TestLineSchema(t *testing.T) {
 	examples := exampleLines(t)
 	text, err := openapi.LineSchema(examples)

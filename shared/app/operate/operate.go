@@ -177,8 +177,8 @@ func inProcessClient(h http.Handler) *client.Client {
 	})
 }
 
-// Checker returns a client for transfer.Import that decodes and validates what Client would send, and
-// adds nothing.
+// Checker returns a client for transfer.Import whose requests are decoded and validated as those of
+// Client, and add nothing.
 func Checker() *client.Client {
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
 	h := rpc.Handle(server, operator.CheckRecords, rpc.Options{})

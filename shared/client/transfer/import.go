@@ -22,8 +22,9 @@ type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by ids in the file
 	Update    bool              // overwrite annotations and comments with a later lastUpdated in the file
 	Restore   bool              // add deleted things of an earlier import again
-	Read      bool              // mark all comments of the file as read for its users
-	Check     bool              // report malformed lines as refused, and warn: see Import
+
+	Read  bool // mark all comments of the file as read for its users
+	Check bool // report malformed lines as refused, and warn: see Import
 
 	Progress func(Progress) // called from time to time, never concurrently; may be nil
 	Refused  func(Refusal)  // called with each refused line; may be nil
@@ -78,8 +79,8 @@ func Check(r io.Reader, o ImportOptions) error {
 // everything until the latest time in the file is read.
 //
 // With o.Check and a client that adds nothing, it reports all bad lines of a file, in order: also
-// malformed ones, and those that repeat a folder, document, annotation or comment. It warns of
-// folders, documents and annotations that no earlier line adds, once for each.
+// malformed ones, and repeated folders, documents, annotations and comments. It warns of folders,
+// documents and annotations that no earlier line adds, once for each.
 //
 // Import returns a *LineError if a line is malformed; earlier lines are added. It returns an
 // operation's error if the failure is temporary or concerns the whole account; then it may be

@@ -34,7 +34,7 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Field, e.Rule)
 }
 
-// parseLine parses a line. It returns a *LineError, and what is known of the line.
+// parseLine parses a line. It returns a *LineError, and the number and kind of the line.
 func parseLine(number int64, text []byte) (*line, error) {
 	l := &line{number: number, size: len(text)}
 	fail := func(field, format string, args ...any) (*line, error) {

@@ -50,7 +50,7 @@ func checked(t *testing.T, file string) (list []string) {
 	return list
 }
 
-// shownThread is what a person receives of a thread.
+// shownThread has fields of a thread in a response to a person.
 type shownThread struct {
 	AnnotationID string `json:"annotationId"`
 	From, Status struct {
@@ -77,8 +77,7 @@ type shownThread struct {
 	} `json:"comments"`
 }
 
-// shown returns what a user of acme reads of a document with a token of an own, in the order of
-// threads and comments.
+// shown returns the threads of a document as a user of acme receives them with a token.
 func (s *service) shown(t *testing.T, c *client.Client, user, document string) string {
 	t.Helper()
 	var token struct {
@@ -164,8 +163,8 @@ func TestMoving(t *testing.T) {
 	}
 }
 
-// TestMovingOdd converts odd files. Each one is refused with one message, or converted to a file with
-// known refusals.
+// TestMovingOdd converts odd files. Each one is refused with one message, or the check of its
+// converted file reports the expected line.
 func TestMovingOdd(t *testing.T) {
 	const disqus, end = `<disqus xmlns="http://disqus.com" xmlns:dsq="http://disqus.com/disqus-internals"><thread dsq:id="1"><link>https://e.x/</link></thread>`, `</disqus>`
 	const author = `<author><name>A</name><isAnonymous>false</isAnonymous><username>a</username></author>`

@@ -3,8 +3,8 @@
 //
 // # The file
 //
-// README.md describes the lines: each is a JSON object with its kind, and the fields of the operation
-// that adds it.
+// README.md describes the lines: each is a JSON object with its kind, and the fields of the
+// operation that adds it.
 //
 // A file omits deleted things; notifications, events and webhooks; and times of folders, documents
 // and users, which no operation sets. The table of kinds in package keys gives the reasons.

@@ -59,8 +59,8 @@ func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, name str
 	return it, store.CheckSize(it, name)
 }
 
-// CheckSizes returns INVALID_ARGUMENT if the head of a thread is too large to be stored, and such an
-// error, or nil, for each of its comments.
+// CheckSizes returns INVALID_ARGUMENT if the head of a thread is too large to be stored. It also
+// returns such an error, or nil, for each comment.
 func CheckSizes(t *collab.Thread) (head error, comments []error) {
 	doc := collab.DocumentRef{Document: t.Document}
 	head = store.CheckSize(headItem(doc, &t.Annotation), "annotation")

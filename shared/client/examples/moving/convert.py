@@ -10,17 +10,17 @@ from html import escape
 from html.parser import HTMLParser
 
 
-class Moved:
-    """What the files have. Comments are dicts: id, document, author, at, html, and others with a default, see lines."""
-    def __init__(self, prefix: str, known: dict):
-        self.prefix, self.known = prefix, known  # known are users of the product, by their ids here
+class Contents:
+    """The contents of the files. Comments are dicts: id, document, author, at, html, and others with a default, see lines."""
+    def __init__(self, prefix: str, accounts: dict):
+        self.prefix, self.accounts = prefix, accounts  # accounts are user objects of the product, by converted userId
         self.documents, self.threads, self.groups, self.users, self.comments = {}, {}, {}, {}, []
     def user(self, key: str, name: str = "", email: str = "", picture: str = "") -> dict:
         """Return the user object of an author. One without an account has no key, and gets no user line."""
         key = ident(self.prefix + key) if (account := bool(key)) else "guest-" + hashed(self.prefix, name.casefold(), email.casefold())
         user = {k: v for k, v in (("userId", key), ("name", name or ("" if account else "Anonymous")), ("photoUrl", picture)) if v}
-        user |= self.known.get(key, {} if account else {"isAnonymous": True})
-        if account or key in self.known:
+        user |= self.accounts.get(key, {} if account else {"isAnonymous": True})
+        if account or key in self.accounts:
             self.users.setdefault(user["userId"], {"email": email, **user} if email else user)
         return {k: v for k, v in user.items() if k != "email"}
 
@@ -50,18 +50,18 @@ class Plain(HTMLParser):
     breaks = dict.fromkeys(("p", "blockquote", "pre", "ul", "ol", "table", "h1", "h2", "h3"), "\n\n") | {"div": "\n", "tr": "\n"}
     def __init__(self, html: str):
         super().__init__()
-        self.parts, self.hidden = [], ""
+        self.parts, self.script = [], ""
         self.feed(html.replace("<![", "<!"))  # an unknown section would be an error
         self.close()
         self.text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]*\n[ \t]*", "\n", "".join(self.parts))).strip()
     def handle_starttag(self, tag, attrs):
-        self.hidden = tag if tag in ("script", "style") else self.hidden
+        self.script = tag if tag in ("script", "style") else self.script
         self.parts.append((dict(attrs).get("alt") or "[picture]") if tag == "img" else {"br": "\n", "li": "\n- "}.get(tag, self.breaks.get(tag, "")))
     def handle_endtag(self, tag):
-        self.hidden = "" if tag == self.hidden else self.hidden
+        self.script = "" if tag == self.script else self.script
         self.parts.append(self.breaks.get(tag, ""))
     def handle_data(self, data):
-        self.parts.append("" if self.hidden else re.sub(r"\s+", " ", data))
+        self.parts.append("" if self.script else re.sub(r"\s+", " ", data))
 
 
 def tree(data: bytes, root: str):
@@ -81,46 +81,46 @@ def tree(data: bytes, root: str):
     return builder.close()
 
 
-def of(element, name: str) -> str:
+def leaf(element, name: str) -> str:
     return (element.findtext(name) or "").strip() if element is not None else ""
 
 
-def disqus(m: Moved, data: bytes) -> None:
+def disqus(m: Contents, data: bytes) -> None:
     pages, file = {}, tree(data, "disqus")
     for t in file.iterfind("thread"):
-        page = ident(of(t, "link") or of(t, "id") or m.prefix + t.get("id", ""), 600)
-        pages[t.get("id")] = page, "in a deleted thread" if of(t, "isDeleted") == "true" else ""
-        m.documents.setdefault(page, {"documentName": of(t, "title") or page})
+        page = ident(leaf(t, "link") or leaf(t, "id") or m.prefix + t.get("id", ""), 600)
+        pages[t.get("id")] = page, "in a deleted thread" if leaf(t, "isDeleted") == "true" else ""
+        m.documents.setdefault(page, {"documentName": leaf(t, "title") or page})
     for p in file.iterfind("post"):
-        key, author, (page, parent) = p.get("id") or of(p, "id"), p.find("author"), [getattr(p.find(n), "attrib", {}) for n in ("thread", "parent")]
+        key, author, (page, parent) = p.get("id") or leaf(p, "id"), p.find("author"), [getattr(p.find(n), "attrib", {}) for n in ("thread", "parent")]
         if page.get("id") not in pages:
             raise ValueError(f"the post {key} is in no thread of the file")
-        document, dropped = pages[page["id"]]
+        document, reason = pages[page["id"]]
         for name, flag, why in (("isApproved", "false", "unapproved"), ("isSpam", "true", "spam"), ("isDeleted", "true", "deleted")):
-            dropped = why if of(p, name) == flag else dropped
-        account = of(author, "username") if of(author, "isAnonymous") != "true" and not dropped else ""
-        user = m.user(account, of(author, "name"), "" if account else of(author, "email"))  # an account of Disqus gets no emails
-        m.comments.append({"id": key, "document": document, "author": user, "dropped": dropped, "html": of(p, "message"),
-                           "at": 0 if dropped else millis(of(p, "createdAt"), f"the post {key}"), "parent": parent.get("id")})
+            reason = why if leaf(p, name) == flag else reason
+        account = leaf(author, "username") if leaf(author, "isAnonymous") != "true" and not reason else ""
+        user = m.user(account, leaf(author, "name"), "" if account else leaf(author, "email"))  # an account of Disqus gets no emails
+        m.comments.append({"id": key, "document": document, "author": user, "reason": reason, "html": leaf(p, "message"),
+                           "at": 0 if reason else millis(leaf(p, "createdAt"), f"the post {key}"), "parent": parent.get("id")})
 
 
-def wordpress(m: Moved, data: bytes) -> None:
+def wordpress(m: Contents, data: bytes) -> None:
     file = tree(data, "rss")
-    names = {of(a, "author_id"): of(a, "author_display_name") for a in file.iterfind("channel/author")}
+    names = {leaf(a, "author_id"): leaf(a, "author_display_name") for a in file.iterfind("channel/author")}
     for item in file.iterfind("channel/item"):
-        document = ident(of(item, "link") or m.prefix + of(item, "post_id"), 600)
-        hidden = of(item, "status") in ("private", "draft", "pending", "future", "trash") or of(item, "post_password")
-        m.documents.setdefault(document, {"documentName": of(item, "title") or document} | ({"accessType": "restricted"} if hidden else {}))
+        document = ident(leaf(item, "link") or m.prefix + leaf(item, "post_id"), 600)
+        closed = leaf(item, "status") in ("private", "draft", "pending", "future", "trash") or leaf(item, "post_password")
+        m.documents.setdefault(document, {"documentName": leaf(item, "title") or document} | ({"accessType": "restricted"} if closed else {}))
         for c in item.iterfind("comment"):
-            key, account, kind, approved = (of(c, "comment_" + name) for name in ("id", "user_id", "type", "approved"))
-            at = next((at for name in ("_gmt", "") if (at := of(c, "comment_date" + name)).strip("0-: ")), "")
-            html = of(c, "comment_content")
+            key, account, kind, approved = (leaf(c, "comment_" + name) for name in ("id", "user_id", "type", "approved"))
+            at = next((at for name in ("_gmt", "") if (at := leaf(c, "comment_date" + name)).strip("0-: ")), "")
+            html = leaf(c, "comment_content")
             if html and not re.search(r"<(p|pre|div|ul|ol|table|blockquote)\b", html):  # as WordPress shows it
                 html = "<p>" + re.sub(r"\s*\n\s*\n\s*", "</p><p>", html).replace("\n", "<br>") + "</p>"
-            dropped = kind if kind not in ("", "comment") else {"1": "", "0": "unapproved"}.get(approved, approved or "unapproved")
-            user = m.user("" if dropped else account.lstrip("0"), names.get(account) or of(c, "comment_author"), of(c, "comment_author_email"))
-            m.comments.append({"id": key, "document": document, "author": user, "dropped": dropped, "html": html,
-                               "at": 0 if dropped else millis(at, f"the comment {key}"), "parent": of(c, "comment_parent")})
+            reason = kind if kind not in ("", "comment") else {"1": "", "0": "unapproved"}.get(approved, approved or "unapproved")
+            user = m.user("" if reason else account.lstrip("0"), names.get(account) or leaf(c, "comment_author"), leaf(c, "comment_author_email"))
+            m.comments.append({"id": key, "document": document, "author": user, "reason": reason, "html": html,
+                               "at": 0 if reason else millis(at, f"the comment {key}"), "parent": leaf(c, "comment_parent")})
 
 
 def get(o: dict, name: str, kind: type = str):
@@ -131,7 +131,7 @@ def get(o: dict, name: str, kind: type = str):
     return value
 
 
-def remark42(m: Moved, data: bytes) -> None:
+def remark42(m: Contents, data: bytes) -> None:
     head, *rest = json.loads("[" + ",\n".join(line for line in data.decode("utf-8-sig").split("\n") if line.strip()) + "]")
     if not isinstance(head, dict) or "version" not in head:
         raise ValueError("line 1 must be the head of a backup, with its version")
@@ -142,10 +142,10 @@ def remark42(m: Moved, data: bytes) -> None:
         m.documents.setdefault(document, {"documentName": get(o, "title") or url or document})
         m.comments.append({"id": get(o, "id"), "document": document, "author": m.user(account, get(user, "name"), picture=get(user, "picture")),
                            "at": millis(get(o, "time"), what), "html": get(o, "text"), "edited": millis(edit, what) if edit else 0,
-                           "parent": get(o, "pid"), "dropped": "deleted" * get(o, "delete", bool)})
+                           "parent": get(o, "pid"), "reason": "deleted" * get(o, "delete", bool)})
 
 
-def inline(m: Moved, part: dict, tags: dict) -> tuple[str, str]:
+def inline(m: Contents, part: dict, tags: dict) -> tuple[str, str]:
     """Return a part of a paragraph as text and as HTML, and add its mention to tags."""
     if get(part, "type") == "mention":
         key, group = ident(get(part, "id")), get(part, "kind") == "group"
@@ -160,7 +160,7 @@ def inline(m: Moved, part: dict, tags: dict) -> tuple[str, str]:
     return text, html
 
 
-def liveblocks(m: Moved, data: bytes) -> None:
+def liveblocks(m: Contents, data: bytes) -> None:
     file = json.loads(data.decode("utf-8-sig"))
     file = file["data"] if isinstance(file, dict) and "data" in file else file
     for t in get({"data": file if isinstance(file, list) else [file]}, "data", list):
@@ -181,13 +181,13 @@ def liveblocks(m: Moved, data: bytes) -> None:
                             "metadata": {"importedId": get(a, "id")}} for n, a in enumerate(get(c, "attachments", list), 1)]
             m.comments.append({
                 "id": get(c, "id"), "document": ident(room, 600), "author": m.user(get(c, "userId")), "at": millis(get(c, "createdAt"), what),
-                "edited": millis(edit, what) if edit else 0, "thread": thread, "dropped": "deleted" if get(c, "deletedAt") else "",
+                "edited": millis(edit, what) if edit else 0, "thread": thread, "reason": "deleted" if get(c, "deletedAt") else "",
                 "text": "\n".join("".join(word for word, _ in block) for block in blocks),
                 "html": "".join("<p>" + "".join(part for _, part in block) + "</p>" for block in blocks),
                 "more": {"taggedUserContacts": list(tags.values()), "reactions": reactions, "attachments": attachments}})
 
 
-def lines(m: Moved, organization: str):
+def lines(m: Contents, organization: str):
     """Yield the lines: the organization, groups, documents, threads with their comments, users."""
     comments, threads = {}, {}
     for c in m.comments:
@@ -195,13 +195,13 @@ def lines(m: Moved, organization: str):
             raise ValueError(f"the comment {c['id']} is there twice" if c["id"] else "a comment has no id")
     for c in m.comments:
         c["text"], c["more"] = c.get("text") or Plain(c["html"]).text, {k: v for k, v in c.get("more", {}).items() if v}
-        c["dropped"] = c["dropped"] or ("" if c["html"] or c["more"] else "empty")
+        c["reason"] = c["reason"] or ("" if c["html"] or c["more"] else "empty")
         top, path = c, set()
         while top.get("parent") in comments:
             path.add(top["id"])
             if (top := comments[top["parent"]])["id"] in path:
                 raise ValueError(f"the comment {top['id']} answers itself, by way of its answers")
-        if not c["dropped"]:
+        if not c["reason"]:
             threads.setdefault((c["document"], ident(c.get("thread") or m.prefix + top["id"])), []).append(c)
     yield {"kind": "organization", "organizationId": organization}
     yield from ({"kind": "group", "groupId": key, **group} for key, group in m.groups.items())
@@ -215,7 +215,7 @@ def lines(m: Moved, organization: str):
         for c in answers:
             number = max(number + 1, c["at"] * 1000 + numbers[c["id"]] % 1000)  # the order of comments
             text, html, parent = c["text"], c["html"], comments.get(c.get("parent"), answers[0])
-            if parent is not answers[0] and not parent["dropped"]:
+            if parent is not answers[0] and not parent["reason"]:
                 words, name = " ".join(parent["text"].split()), parent["author"].get("name") or parent["author"]["userId"]
                 quote = f"{name}: {words[:200]}{'…' if len(words) > 200 else ''}"
                 text, html = f"> {quote}\n\n{text}", f"<blockquote>{escape(quote)}</blockquote>{html}"
@@ -234,17 +234,17 @@ if __name__ == "__main__":
     parser.add_argument("--users", help="JSON file: user objects of your product by the userId of converted user lines")
     args = parser.parse_args()
     try:
-        known = json.loads(open(path := args.users, "rb").read()) if args.users else {}
-        moved = Moved("" if args.format == "liveblocks" else args.format + "-", {key: get(known, key, dict) for key in known})
+        accounts = get({"the file": json.loads(open(path := args.users, "rb").read())}, "the file", dict) if args.users else {}
+        contents = Contents("" if args.format == "liveblocks" else args.format + "-", {key: get(accounts, key, dict) for key in accounts})
         for path in args.files:
             data = (gzip.open if path.endswith(".gz") else open)(path, "rb").read()
             if not data.strip():
                 raise ValueError("the file is empty")
-            formats[args.format](moved, data)
-        converted = list(lines(moved, args.organization))
+            formats[args.format](contents, data)
+        output = list(lines(contents, args.organization))
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
+        print(*(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in output), sep="\n", flush=True)
     except (OSError, EOFError, ValueError, RecursionError, zlib.error, xml.parsers.expat.ExpatError) as e:
         sys.exit(f"convert.py: {path}: {e}")
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace", newline="\n")
-    print(*(json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in converted), sep="\n")
-    count = collections.Counter([line["kind"] for line in converted] + ["left out: " + c["dropped"] for c in moved.comments if c["dropped"]])
+    count = collections.Counter([line["kind"] for line in output] + ["left out: " + c["reason"] for c in contents.comments if c["reason"]])
     print("Converted:", ", ".join(f"{n} {kind}" for kind, n in count.items()), file=sys.stderr)
