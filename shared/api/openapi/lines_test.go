@@ -50,6 +50,12 @@ func TestLineSchema(t *testing.T) {
 		must.Do(t, err)
 		return schema.Validate(value)
 	}
+	var described struct {
+		Definitions map[transfer.Kind]struct {
+			Properties map[string]json.RawMessage
+		} `json:"$defs"`
+	}
+	must.Do(t, json.Unmarshal(text, &described))
 	kinds := map[transfer.Kind]bool{}
 	for _, line := range examples {
 		must.Do(t, valid(string(line)))
@@ -64,6 +70,12 @@ func TestLineSchema(t *testing.T) {
 	for _, kind := range transfer.Kinds() {
 		if !kinds[kind] {
 			t.Errorf("the kind %s has no example", kind)
+		}
+		for name := range described.Definitions[kind].Properties {
+			file := `{"kind":"organization","organizationId":"acme"}` + "\n" + `{"kind":"` + string(kind) + `","` + name + `":null}` + "\n"
+			if err := transfer.Check(strings.NewReader(file), transfer.ImportOptions{}); name != "kind" && strings.Contains(err.Error(), "is no field") {
+				t.Error(err)
+			}
 		}
 	}
 	for _, line := range []string{

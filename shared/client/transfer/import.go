@@ -389,8 +389,8 @@ func (i *importer) add(batch []*line) error {
 // place matches the place of a mistake in a request: the array, the position, and the field in it.
 var place = regexp.MustCompile(`^data\.(\w+)\[(\d+)\]\.?(.*)$`)
 
-// mistakes refuses the lines with mistakes that an error names, or all lines if it names none, and
-// returns the others. sent is in the order of the request. It returns the error if it is temporary
+// mistakes refuses the lines with mistakes that an error names, and returns the others. If it names
+// none, mistakes adds a half of the lines, and returns the other one. sent is in the order of the request. It returns the error if it is temporary
 // or not about lines.
 func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
 	switch client.CodeOf(err) {
@@ -423,10 +423,15 @@ func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
 			}
 		}
 	}
-	if len(wrong) == 0 {
-		for _, l := range sent {
-			i.refuse(l, "", client.MessageOf(err))
+	if len(wrong) == 0 && len(sent) > 1 { // of the whole body, such as its depth
+		half := len(sent) / 2
+		if err := i.add(sent[:half]); err != nil {
+			return nil, err
 		}
+		return sent[half:], nil
+	}
+	if len(wrong) == 0 {
+		i.refuse(sent[0], "", client.MessageOf(err))
 		return nil, nil
 	}
 	return slices.DeleteFunc(sent, func(l *line) bool { return wrong[l] }), nil

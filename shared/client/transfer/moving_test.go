@@ -291,6 +291,11 @@ nothing
 	if list := checked(t, `{"kind":"organization","organizationId":"`+strings.Repeat("x", 300)+`"}`+"\n"+`{"kind":"folder","folderId":"a"}`+"\n"); len(list) != 1 {
 		t.Errorf("of a bad organization: %q", list)
 	}
+	deep := `{"kind":"document","documentId":"deep","further":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "}\n"
+	if list := checked(t, strings.ReplaceAll(file[:strings.Index(file, "nothing")], "1700000000", "1700000000000")+deep); len(list) != 2 ||
+		list[1] != "4 document deep:  the body must nest at most 32 levels deep" {
+		t.Errorf("of a deep line: %q", list)
+	}
 	long := `{"kind":"document","documentId":"` + strings.Repeat("a", 2*transfer.MaxLine) + `"}` + "\n"
 	list := checked(t, file[:strings.IndexByte(file, '\n')+1]+long+long+`{"kind":"folder","folderId":"a","folderId":"b"}`+"\n")
 	if len(list) != 3 || list[0] != "2  :  has more than 5242880 bytes" || list[1] != "3  :  has more than 5242880 bytes" {
