@@ -390,8 +390,8 @@ func (i *importer) add(batch []*line) error {
 var place = regexp.MustCompile(`^data\.(\w+)\[(\d+)\]\.?(.*)$`)
 
 // mistakes refuses the lines with mistakes that an error names, and returns the others. If it names
-// none, mistakes adds a half of the lines, and returns the other one. sent is in the order of the request. It returns the error if it is temporary
-// or not about lines.
+// none, mistakes adds a half of the lines, and returns the other one. sent is in the order of the
+// request. It returns the error if it is temporary or not about lines.
 func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
 	switch client.CodeOf(err) {
 	case client.CodeNotFound:

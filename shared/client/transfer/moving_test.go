@@ -163,6 +163,28 @@ func TestMoving(t *testing.T) {
 	}
 }
 
+// TestMovingLater converts a later export, in which an answer is no spam any more. Its import adds
+// this answer, and reports the answer to it, which has a quote now.
+func TestMovingLater(t *testing.T) {
+	export, err := os.ReadFile(moving + "testdata/disqus.xml")
+	must.Do(t, err)
+	before, after, _ := strings.Cut(string(export), `<post dsq:id="101">`)
+	earlier := filepath.Join(t.TempDir(), "earlier.xml")
+	must.Do(t, os.WriteFile(earlier, []byte(before+`<post dsq:id="101">`+strings.Replace(after, "<isSpam>false", "<isSpam>true", 1)), 0o600))
+	monday, failure := convert(t, "disqus", earlier)
+	friday, _ := convert(t, "disqus", moving+"testdata/disqus.xml")
+	c := serve(t).account(t, "one")
+	load(t, c, monday, transfer.ImportOptions{})
+	result, err := transfer.Import(t.Context(), c, strings.NewReader(friday), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
+		if r.Field+r.Message != "already exists with a different commentText, commentHtml; left unchanged" {
+			t.Errorf("refused: %+v", r)
+		}
+	}})
+	if err != nil || result.Added[transfer.Comment] != 1 || result.Refused[transfer.Comment] != 1 {
+		t.Errorf("%v %+v, %s", err, result, failure)
+	}
+}
+
 // TestMovingOdd converts odd files. Each one is refused with one message, or the check of its
 // converted file reports the expected line.
 func TestMovingOdd(t *testing.T) {
