@@ -49,8 +49,8 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-openapi: check ## regenerate the reference, the Go client and the OpenAPI documents from the table of endpoints
-	@go test ./shared/api/openapi -run '^(TestDocument|TestGoClient|TestMarkdown|TestReadme)$$' -update
+openapi: check ## regenerate the reference, the Go client, the OpenAPI documents and the schema of imports from the types of requests
+	@go test ./shared/api/openapi -run '^(TestDocument|TestLineSchema|TestGoClient|TestMarkdown|TestReadme)$$' -update
 
 update: openapi ## regenerate everything that is generated: also goldens, tables of costs, and the elements' bundle (some minutes)
 	@go run ./localstack/install

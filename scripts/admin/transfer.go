@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"collabdata/shared/app/operate"
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
+	"collabdata/shared/collab"
 )
 
 // toFile is the destination of an export.
@@ -94,17 +96,25 @@ func (a *admin) progress() func(transfer.Progress) {
 }
 
 type importCommand struct {
-	Account   string            `arg:"" help:"Account to add to."`
-	File      string            `arg:"" type:"existingfile" help:"File of export or copy. You can repeat an interrupted import: existing data is unchanged."`
+	Account   string            `arg:"" optional:"" help:"Account to add to; none with --check."`
+	File      string            `arg:"" optional:"" type:"existingfile" help:"File of export or copy. You can repeat an interrupted import: existing data is unchanged."`
 	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; repeatable."`
 	Update    bool              `help:"Overwrite annotations and comments that have a later lastUpdated in the file."`
 	Restore   bool              `help:"Add again what an earlier import added and somebody deleted."`
+	Read      bool              `help:"Mark all comments of the file as read for its users."`
+	Check     string            `type:"existingfile" placeholder:"FILE" help:"Only check the lines of this file, without a deployment."`
 }
 
 // run checks all lines of the file, imports them, and prints refused ones.
 func (c *importCommand) run(ctx context.Context, a *admin) error {
-	to, err := a.client(ctx, c.Account)
-	if err != nil {
+	if c.Check == "" && c.File == "" || c.Check != "" && c.Account != "" {
+		return collab.Errorf(collab.InvalidArgument, "give an account and a file, or only --check FILE")
+	}
+	var to *client.Client
+	var err error
+	if c.Check != "" {
+		c.File, to = c.Check, operate.Checker()
+	} else if to, err = a.client(ctx, c.Account); err != nil {
 		return err
 	}
 	file, err := os.Open(c.File)
@@ -112,12 +122,17 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 		return err
 	}
 	defer file.Close()
-	o := transfer.ImportOptions{Documents: c.Documents, Update: c.Update, Restore: c.Restore, Progress: a.progress()}
-	if err := transfer.Check(file, o); err != nil {
-		return fmt.Errorf("%s: %w; nothing was added", c.File, err)
+	o := transfer.ImportOptions{
+		Documents: c.Documents, Update: c.Update, Restore: c.Restore, Read: c.Read, Check: c.Check != "", Progress: a.progress(),
+		Warned: func(r transfer.Refusal) { fmt.Fprintf(a.stderr, "Warning: line %d: %s\n", r.Line, r.Message) },
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
+	if c.Check == "" {
+		if err := transfer.Check(file, o); err != nil {
+			return fmt.Errorf("%s: %w; nothing was added", c.File, err)
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 	}
 	heading := "LINE\tKIND\tID\tFIELD\tWHY\n"
 	o.Refused = func(r transfer.Refusal) {
@@ -128,6 +143,9 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 	result, err := transfer.Import(ctx, to, file, o)
 	report := func(what string, added, unchanged, refused int64) {
 		text := fmt.Sprintf("%s%d added, %d unchanged", what, added, unchanged)
+		if c.Check != "" {
+			text = fmt.Sprintf("%s%d valid", what, added)
+		}
 		if refused > 0 {
 			text += fmt.Sprintf(", %d refused", refused)
 		}
@@ -140,6 +158,9 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 	}
 	added, unchanged, refused := result.Sum()
 	report("", added, unchanged, refused)
+	if err == nil && refused > 0 && c.Check != "" {
+		return fmt.Errorf("%s: %d lines are bad", c.File, refused)
+	}
 	if err == nil && refused > 0 {
 		err = fmt.Errorf("%d lines were refused, all others are imported", refused)
 	}

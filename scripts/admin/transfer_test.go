@@ -65,6 +65,42 @@ func TestTransfer(t *testing.T) {
 	c.fails(t, `account "nobody" does not exist`, "import", "nobody", file)
 }
 
+// TestCheckOfFile checks a file without a deployment, and imports it with read states.
+func TestCheckOfFile(t *testing.T) {
+	c, file := newCLI(t), filepath.Join(t.TempDir(), "acme.jsonl")
+	none := &cli{}
+	const good = `{"kind":"organization","organizationId":"acme"}
+{"kind":"document","documentId":"plan"}
+{"kind":"annotation","documentId":"plan","annotationId":"a"}
+{"kind":"comment","documentId":"plan","annotationId":"a","commentId":1,"commentText":"x","from":{"userId":"ann"},"createdAt":1700000000000}
+{"kind":"user","userId":"bob"}
+`
+	must.Do(t, os.WriteFile(file, []byte(good), 0o600))
+	if out, said, code := none.run(t, "import", "--check", file); code != 0 || out != "" || !strings.HasSuffix(said, "\n5 valid\n") {
+		t.Errorf("a good file: %d %s %s", code, out, said)
+	}
+	c.must(t, "accounts", "add", "acme")
+	if _, said, code := c.run(t, "import", "acme", file, "--read"); code != 0 || !strings.Contains(said, "readState: 1 added, 0 unchanged\n") {
+		t.Errorf("exits with %d and says %s", code, said)
+	}
+	if _, said, code := c.run(t, "import", "acme", file, "--read"); code != 0 || !strings.HasSuffix(said, "\n0 added, 6 unchanged\n") {
+		t.Errorf("repeated, exits with %d and says %s", code, said)
+	}
+	must.Do(t, os.WriteFile(file, []byte(good+`{"kind":"readState","documentId":"map","userId":"bob","read":true,"readAt":1700000000}`+"\n{}\n"), 0o600))
+	out, said, code := none.run(t, "import", "--check", file)
+	want := "LINE\tKIND\tID\tFIELD\tWHY\n" +
+		"6\treadState\tbob\treadAt\tmust be a time in milliseconds since epoch, from 100000000000 (in 1973): 1700000000 may be in seconds\n" +
+		"7\t\t\tkind\tmust be one of [organization unsubscribed removal folder group document level annotation comment grant user preference readState]\n"
+	if code != 1 || out != want || !strings.HasPrefix(said, `Warning: line 6: no earlier line adds the document "map"`+"\n") || !strings.HasSuffix(said, ": 2 lines are bad\n") {
+		t.Errorf("bad lines: %d %s %s", code, out, said)
+	}
+	for _, args := range [][]string{{"import", "acme"}, {"import", "acme", file, "--check", file}, {"import"}} {
+		if _, said, code := none.run(t, args...); code != 2 || !strings.Contains(said, "give an account and a file, or only --check FILE") {
+			t.Errorf("%q exits with %d and says %s", args, code, said)
+		}
+	}
+}
+
 // TestRestore restores deleted data from a copy of the table, as point-in-time recovery makes one.
 func TestRestore(t *testing.T) {
 	c := newCLI(t)

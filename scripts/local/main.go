@@ -124,6 +124,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Hooks.Webhooks, now: time.Now}, demo: newDemo(url),
 		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local), job) },
 		reference: s.reference, readme: filepath.Join(filepath.Dir(local), "README.md"),
+		schema: filepath.Join(filepath.Dir(local), "shared", "api", "import-schema.json"),
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),

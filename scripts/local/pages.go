@@ -29,6 +29,7 @@ type pages struct {
 	openAPI   func() ([]byte, error)
 	reference string // path of the script that renders the reference
 	readme    string // path of the README
+	schema    string // path of the schema of imports
 
 	templates *template.Template
 	static    http.Handler
@@ -62,6 +63,7 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 		"GET /docs":                        p.docs,
 		"GET /openapi.json":                p.description(func(text []byte) ([]byte, error) { return text, nil }),
 		"GET /openapi-clients.json":        p.description(openapi.ForClients),
+		"GET /import-schema.json":          func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.schema) },
 		"GET /llms.txt":                    p.markdown,
 		"GET /docs/":                       p.markdown,
 		"GET /mail":                        p.mailList,

@@ -46,6 +46,7 @@ func handler(t *testing.T, secret string) http.Handler {
 		}},
 		demo:    newDemo("http://127.0.0.1:8080"),
 		readme:  "../../README.md",
+		schema:  "../../shared/api/import-schema.json",
 		console: http.NotFoundHandler(),
 		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
 	}
@@ -100,6 +101,7 @@ func TestPages(t *testing.T) {
 		{"/page?as=none", "localhost", 200, `src="/pages/elements.min.js"`},
 		{"/docs", "localhost", 200, `data-token="dev-token"`},
 		{"/openapi.json", "localhost", 500, "no description"},
+		{"/import-schema.json", "localhost", 200, `"kind"`},
 		{"/llms.txt", "localhost", 500, "no description"},
 		{"/openapi-clients.json", "localhost", 500, "no description"},
 		{"/pages/style.css", "localhost", 200, "color-scheme"},

@@ -25,9 +25,9 @@ type AnnotationLine struct {
 	Visibility    *collab.Visibility     `json:"visibility" rule:"exact"`
 	SharedContext
 	KeptFields
-	StatusUpdatedByUserID *string        `json:"statusUpdatedByUserId,omitzero" rule:"id"`
-	ResolvedByUserID      string         `json:"resolvedByUserId" rule:"id"`
-	ResolvedAt            *collab.Millis `json:"resolvedAt" rule:"time"`
+	StatusUpdatedByUserID *string        `json:"statusUpdatedByUserId,omitzero" rule:"id" doc:"Author of the status"`
+	ResolvedByUserID      string         `json:"resolvedByUserId" rule:"id" doc:"The resolver"`
+	ResolvedAt            *collab.Millis `json:"resolvedAt" rule:"time" doc:"Time of resolvedByUserId"`
 	SourceType            *SourceType    `json:"sourceType" doc:"Default: agent if the first comment has an agent"`
 	Times
 }
@@ -132,7 +132,7 @@ type CommentLine struct {
 	Context                collab.JSON    `json:"context" rule:"object"`
 	TaggedUserContacts     []Tag          `json:"taggedUserContacts"`
 	Attachments            []Attachment   `json:"attachments"`
-	Reactions              []ReactionLine `json:"reactions" rule:"max=20"`
+	Reactions              []ReactionLine `json:"reactions" rule:"max=20" doc:"With at most 500 users in all"`
 	SharedContext
 	Addition
 	KeptCommentFields
@@ -141,9 +141,9 @@ type CommentLine struct {
 
 // ReactionLine is an emoji with all its users.
 type ReactionLine struct {
-	Emoji string    `json:"emoji" rule:"required"`
+	Emoji string    `json:"emoji" rule:"required" doc:"One emoji"`
 	Count int64     `json:"count" doc:"Ignored"`
-	Users []Reactor `json:"users" rule:"required,max=500"`
+	Users []Reactor `json:"users" rule:"required,max=500" doc:"Who reacted, earliest first"`
 }
 
 // Validate requires an emoji.

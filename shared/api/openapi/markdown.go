@@ -22,6 +22,7 @@ func Markdown(document []byte) (map[string][]byte, error) {
 	fmt.Fprintf(&index, "# %s\n\n> Comments, threads and notifications for a product: every operation is a POST with a JSON body.\n\n", d.Info.Title)
 	index.WriteString("- [Introduction](/docs/introduction.md): credentials, ids, pages, errors, notifications, persons, webhooks\n")
 	index.WriteString("- [OpenAPI](/openapi.json), and [a simpler form for generators](/openapi-clients.json)\n")
+	index.WriteString("- [JSON Schema of the lines of a file to import](/import-schema.json)\n")
 	made := map[string][]byte{"/docs/introduction.md": []byte(d.Info.Description)}
 	list := func(title, folder string, of map[string]path) {
 		fmt.Fprintf(&index, "\n## %s\n\n", title)

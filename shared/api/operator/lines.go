@@ -24,8 +24,8 @@ type OrganizationRecord struct {
 // DocumentRecord is a document with its own access type.
 type DocumentRecord struct {
 	organizations.NewDocument
-	FolderID   *string        `json:"folderId" rule:"notnull,id"`
-	AccessType *collab.Access `json:"accessType"`
+	FolderID   *string        `json:"folderId" rule:"notnull,id" doc:"Its folder. Default: none"`
+	AccessType *collab.Access `json:"accessType" doc:"Who can see it. Default: as its folder, or the account"`
 	Disabled   bool           `json:"disabled"`
 }
 
@@ -188,7 +188,7 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 type UserRecord struct {
 	users.NewUser
 	DocumentID *string `json:"documentId" rule:"notnull,docid"`
-	FolderID   *string `json:"folderId" rule:"notnull,id"`
+	FolderID   *string `json:"folderId" rule:"notnull,id" doc:"The folder at which the user is stored"`
 }
 
 // Validate rejects two levels.
@@ -204,8 +204,8 @@ type GrantRecord struct {
 	UserID     string              `json:"userId" rule:"required,id"`
 	Type       collab.ResourceType `json:"type" rule:"required"`
 	ID         string              `json:"id" rule:"required,docid"`
-	AccessRole collab.Role         `json:"accessRole"`
-	ExpiresAt  int64               `json:"expiresAt" rule:"min=0"`
+	AccessRole collab.Role         `json:"accessRole" doc:"editor or viewer"`
+	ExpiresAt  int64               `json:"expiresAt" rule:"min=0" doc:"Its end, in seconds since epoch. Default: never"`
 }
 
 func (r restorer) user(u UserRecord) restore {
@@ -221,10 +221,6 @@ func (r restorer) grant(g GrantRecord) restore {
 		name.Document = g.ID
 	case g.Type == "folder":
 		name.Folder = g.ID
-	case g.ID != r.org.Organization:
-		return func(context.Context) (bool, error) {
-			return false, collab.Errorf(collab.InvalidArgument, "id must be the imported organization")
-		}
 	}
 	return r.member(name, collab.Member{User: collab.User{UserID: g.UserID}, Grant: collab.Grant{Role: g.AccessRole, Expires: g.ExpiresAt}})
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"collabdata/shared/api/commentannotations"
@@ -19,6 +21,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/threads"
 )
 
 // Transfer returns the operations for exports and imports that the API does not have. They are
@@ -269,7 +272,7 @@ type RecordsAddRequest struct {
 type UnsubscribedRecord struct {
 	UserID         *string       `json:"userId" rule:"notnull,id"`
 	Address        *string       `json:"address" rule:"notnull" doc:"The hash of the address"`
-	UnsubscribedAt collab.Millis `json:"unsubscribedAt" rule:"required,time"`
+	UnsubscribedAt collab.Millis `json:"unsubscribedAt" rule:"required,time" doc:"Time of the unsubscription"`
 }
 
 func (r *UnsubscribedRecord) Validate(m *rpc.Violations) {
@@ -295,7 +298,7 @@ type GroupRecord struct {
 type RemovalRecord struct {
 	UserID     string        `json:"userId" rule:"required,id"`
 	DocumentID *string       `json:"documentId" rule:"notnull,docid"`
-	FolderID   *string       `json:"folderId" rule:"notnull,id"`
+	FolderID   *string       `json:"folderId" rule:"notnull,id" doc:"The folder of the removal"`
 	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time" doc:"Time of the removal, or of the opening"`
 	GrantOnly  bool          `json:"grantOnly" doc:"It took a grant, and hides nothing, as every removal from a folder"`
 	Opened     bool          `json:"opened" doc:"The document is open in spite of the removal from the organization"`
@@ -318,7 +321,7 @@ type LevelRecord struct {
 	DocumentID   string       `json:"documentId" rule:"required,docid"`
 	AnnotationID *string      `json:"annotationId" rule:"notnull,id"`
 	UserID       string       `json:"userId" rule:"required,id"`
-	Level        collab.Level `json:"level" rule:"required"`
+	Level        collab.Level `json:"level" rule:"required" doc:"The events that notify the user"`
 }
 
 // Validate rejects the default level.
@@ -349,16 +352,45 @@ type ReadStateRecord struct {
 	UserID       string        `json:"userId" rule:"required,id"`
 	AnnotationID *string       `json:"annotationId" rule:"notnull,id"`
 	Read         *bool         `json:"read" rule:"required"`
-	ReadAt       collab.Millis `json:"readAt" rule:"required,time"`
+	ReadAt       collab.Millis `json:"readAt" rule:"required,time" doc:"Time of the mark: comments until then are read, or none is"`
 }
 
-// Validate checks audiences, and rejects another organization and repeated things.
+// MinTime is the earliest time of a record, in 1973. An earlier one is likely in seconds.
+const MinTime collab.Millis = 100_000_000_000
+
+// checkTimes rejects times of records before MinTime.
+func checkTimes[T any](m *rpc.Violations, array string, list []T) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if !slices.Contains(strings.Split(f.Tag.Get("rule"), ","), "time") {
+			continue
+		}
+		for i := range list {
+			at := reflect.Indirect(reflect.ValueOf(&list[i]).Elem().FieldByIndex(f.Index))
+			if at.IsValid() && at.Int() < MinTime {
+				m.Add(fmt.Sprintf("%s[%d].%s", array, i, f.Tag.Get("json")),
+					"must be a time in milliseconds since epoch, from %d (in 1973): %d may be in seconds", MinTime, at.Int())
+			}
+		}
+	}
+}
+
+// Validate checks audiences and times, and rejects another organization and repeated things.
 func (r *RecordsAddRequest) Validate(m *rpc.Violations) {
 	for i := range r.Organizations {
 		if r.Organizations[i].OrganizationID != r.OrganizationID {
 			m.Add(fmt.Sprintf("organizations[%d].organizationId", i), "must be the organizationId of the request")
 		}
 	}
+	for i, g := range r.Grants {
+		if g.Type == "organization" && g.ID != r.OrganizationID {
+			m.Add(fmt.Sprintf("grants[%d].id", i), "must be the organizationId of the request")
+		}
+	}
+	checkTimes(m, "unsubscribed", r.Unsubscribed)
+	checkTimes(m, "removals", r.Removals)
+	checkTimes(m, "annotations", r.Annotations)
+	checkTimes(m, "comments", r.Comments)
+	checkTimes(m, "readStates", r.ReadStates)
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *organizations.NewFolder) *string { return &f.FolderID })
 	rpc.Unique(m, "documents[%d].documentId", r.Documents, func(d *DocumentRecord) *string { return &d.DocumentID })
 	for i := range r.Annotations {
@@ -428,6 +460,30 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 	}
 	call.Sum("record", "added")
 	return outcomes, nil
+}
+
+// CheckRecords is RecordsAdd without a table. Each record that the request alone shows to be too
+// large fails, and nothing is added.
+func CheckRecords(_ context.Context, call *rpc.Call, req *RecordsAddRequest) ([]RecordOutcome, error) {
+	var errs []error
+	for i := range req.Organizations {
+		errs = append(errs, req.Organizations[i].Apply(new(collab.Organization)))
+	}
+	errs = append(errs, make([]error, len(req.Unsubscribed)+len(req.Folders)+len(req.Groups))...)
+	for i := range req.Documents {
+		errs = append(errs, req.Documents[i].Apply(new(collab.Document)))
+	}
+	errs = append(errs, make([]error, len(req.Removals))...)
+	for i := range req.Annotations {
+		head, _ := threads.CheckSizes(req.Annotations[i].Thread(nil, call.Millis()))
+		errs = append(errs, head)
+	}
+	for i := range req.Comments {
+		_, comments := threads.CheckSizes(&collab.Thread{Comments: []collab.Comment{req.Comments[i].Comment(call.Millis())}})
+		errs = append(errs, comments...)
+	}
+	errs = append(errs, make([]error, len(req.Levels)+len(req.Grants)+len(req.Users)+len(req.Preferences)+len(req.ReadStates))...)
+	return collab.Map(errs, func(err error) RecordOutcome { return RecordOutcome{Outcome: call.Outcome(err, "Valid.")} }), nil
 }
 
 // restore adds a record, and reports whether it was missing.

@@ -166,11 +166,25 @@ func (o *Operator) Client(ctx context.Context, account string) (*client.Client, 
 	if err != nil {
 		return nil, err
 	}
+	return inProcessClient(h), nil
+}
+
+func inProcessClient(h http.Handler) *client.Client {
 	return client.New(client.Config{
 		BaseURL:  "http://in.process",
 		HTTP:     &http.Client{Transport: inProcess{h}},
 		Attempts: 100, Timeout: 10 * time.Minute, // waits while the account exceeds its quotas
-	}), nil
+	})
+}
+
+// Checker returns a client for transfer.Import whose requests are decoded and validated as those of
+// Client, and add nothing.
+func Checker() *client.Client {
+	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	h := rpc.Handle(server, operator.CheckRecords, rpc.Options{})
+	return inProcessClient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{})))
+	}))
 }
 
 // inProcess sends requests to a handler.

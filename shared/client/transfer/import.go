@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"regexp"
 	"slices"
@@ -22,8 +23,12 @@ type ImportOptions struct {
 	Update    bool              // overwrite annotations and comments with a later lastUpdated in the file
 	Restore   bool              // add deleted things of an earlier import again
 
+	Read  bool // mark all comments of the file as read for its users
+	Check bool // report malformed lines as refused, and warn: see Import
+
 	Progress func(Progress) // called from time to time, never concurrently; may be nil
 	Refused  func(Refusal)  // called with each refused line; may be nil
+	Warned   func(Refusal)  // called with each owner that no earlier line adds, if Check is set
 }
 
 // Refusal is a refused line and the reason. The import changed nothing for this line; it still adds
@@ -43,10 +48,13 @@ type Result struct {
 
 // Sum returns the number of lines of all kinds.
 func (r *Result) Sum() (added, unchanged, refused int64) {
-	for _, k := range Kinds() {
-		added, unchanged, refused = added+r.Added[k], unchanged+r.Unchanged[k], refused+r.Refused[k]
+	sum := func(list map[Kind]int64) (n int64) {
+		for _, count := range list {
+			n += count
+		}
+		return n
 	}
-	return added, unchanged, refused
+	return sum(r.Added), sum(r.Unchanged), sum(r.Refused)
 }
 
 // Check reads a whole file. It returns a *LineError for the first line that Import would stop at.
@@ -67,6 +75,13 @@ func Check(r io.Reader, o ImportOptions) error {
 //
 // Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines.
 //
+// With o.Read, it then adds a read state of each user of the file for each document with comments:
+// everything until the latest time in the file is read.
+//
+// With o.Check and a client that adds nothing, it reports all bad lines of a file, in order: also
+// malformed ones, and repeated folders, documents, annotations and comments. It warns of folders,
+// documents and annotations that no earlier line adds, once for each.
+//
 // Import returns a *LineError if a line is malformed; earlier lines are added. It returns an
 // operation's error if the failure is temporary or concerns the whole account; then it may be
 // repeated. Refused lines are not an error: see Refusal.
@@ -79,11 +94,21 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	i.ctx, cancel = context.WithCancelCause(ctx)
 	defer cancel(nil)
 	i.stop = cancel
+	if o.Read {
+		i.reads = &reads{users: map[string]*line{}, latest: map[string]int64{}}
+	}
+	if o.Check {
+		i.check, i.org = &check{lines: map[uint64]int64{}, seed: maphash.MakeSeed()}, anyOrganization
+	}
 	err := i.lines(r, i.take)
+	if err == nil && i.reads != nil {
+		err = i.readAll()
+	}
 	if err == nil || errors.As(err, new(*LineError)) {
 		i.send()
 	}
 	i.running.Wait()
+	i.check.report(o.Refused)
 	if cause := context.Cause(i.ctx); cause != nil {
 		err = cause
 	}
@@ -132,6 +157,9 @@ type importer struct {
 	running sync.WaitGroup
 	slots   chan struct{}
 
+	reads *reads // nil unless Read
+	check *check // nil unless Check
+
 	mu       sync.Mutex
 	result   *Result
 	progress Progress
@@ -146,17 +174,19 @@ func (i *importer) lines(r io.Reader, take func(*line) error) error {
 		if torn == io.EOF {
 			break
 		}
-		if torn != nil && torn != errTorn {
-			return &LineError{Line: in.number, Rule: torn.Error()}
-		}
 		l, err := parseLine(in.number, text)
-		switch {
-		case err != nil && torn != nil:
-			return &LineError{Line: in.number, Rule: torn.Error()}
-		case err != nil:
+		switch { // torn is errTorn, or the line was too long
+		case torn != nil && (err != nil || torn != errTorn):
+			err = &LineError{Line: in.number, Rule: torn.Error()}
+		case err == nil && (l.kind == Organization) != (in.number == 1):
+			err = &LineError{Line: in.number, Field: "kind", Rule: "must be organization in the first line, and in no other"}
+		}
+		if wrong, ok := errors.AsType[*LineError](err); ok && i.check != nil {
+			i.refuse(l, wrong.Field, wrong.Rule)
+			continue
+		}
+		if err != nil {
 			return err
-		case (l.kind == Organization) != (in.number == 1):
-			return &LineError{Line: in.number, Field: "kind", Rule: "must be organization in the first line, and in no other"}
 		}
 		if i.Documents != nil {
 			named[l.rename(i.Documents)] = true
@@ -181,6 +211,12 @@ func (i *importer) take(l *line) error {
 	if i.ctx.Err() != nil {
 		return context.Cause(i.ctx)
 	}
+	if i.check != nil && !i.checked(l) {
+		return nil
+	}
+	if i.reads != nil {
+		i.reads.note(l)
+	}
 	if !i.fits(l) {
 		i.send()
 	}
@@ -191,6 +227,9 @@ func (i *importer) take(l *line) error {
 	i.org, i.progress = l.id, Progress{Organization: l.id}
 	i.send()
 	i.running.Wait()
+	if i.check != nil && i.result.Refused[Organization] > 0 {
+		i.org = anyOrganization
+	}
 	if err := context.Cause(i.ctx); err != nil {
 		return fmt.Errorf("the organization cannot be added: %w", err)
 	}
@@ -255,7 +294,7 @@ func (i *importer) send() {
 	if len(batch) == 0 {
 		return
 	}
-	alone := slices.ContainsFunc(batch, func(l *line) bool { return slices.Contains(first, l.kind) })
+	alone := i.check != nil || slices.ContainsFunc(batch, func(l *line) bool { return slices.Contains(first, l.kind) })
 	if alone || slices.ContainsFunc(batch, func(l *line) bool {
 		return slices.ContainsFunc(append(l.owners(), l.adds()), func(t thing) bool { return i.adding[t] })
 	}) {
@@ -288,6 +327,7 @@ func (i *importer) send() {
 	if alone {
 		i.running.Wait()
 	}
+	i.check.report(i.Refused)
 }
 
 // outcome is the result of a line.
@@ -349,9 +389,9 @@ func (i *importer) add(batch []*line) error {
 // place matches the place of a mistake in a request: the array, the position, and the field in it.
 var place = regexp.MustCompile(`^data\.(\w+)\[(\d+)\]\.?(.*)$`)
 
-// mistakes refuses the lines with mistakes that an error names, or all lines if it names none, and
-// returns the others. sent is in the order of the request. It returns the error if it is temporary
-// or not about lines.
+// mistakes refuses the lines with mistakes that an error names, and returns the others. If it names
+// none, mistakes adds a half of the lines, and returns the other one. sent is in the order of the
+// request. It returns the error if it is temporary or not about lines.
 func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
 	switch client.CodeOf(err) {
 	case client.CodeNotFound:
@@ -383,10 +423,15 @@ func (i *importer) mistakes(sent []*line, err error) (left []*line, _ error) {
 			}
 		}
 	}
-	if len(wrong) == 0 {
-		for _, l := range sent {
-			i.refuse(l, "", client.MessageOf(err))
+	if len(wrong) == 0 && len(sent) > 1 { // of the whole body, such as its depth
+		half := len(sent) / 2
+		if err := i.add(sent[:half]); err != nil {
+			return nil, err
 		}
+		return sent[half:], nil
+	}
+	if len(wrong) == 0 {
+		i.refuse(sent[0], "", client.MessageOf(err))
 		return nil, nil
 	}
 	return slices.DeleteFunc(sent, func(l *line) bool { return wrong[l] }), nil
@@ -417,7 +462,10 @@ func (i *importer) refuse(l *line, field, message string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.result.Refused[l.kind]++
-	if i.Refused != nil {
-		i.Refused(Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message})
+	refusal := Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message}
+	if i.check != nil {
+		i.check.found = append(i.check.found, refusal)
+	} else if i.Refused != nil {
+		i.Refused(refusal)
 	}
 }

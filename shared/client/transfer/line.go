@@ -34,21 +34,21 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Field, e.Rule)
 }
 
-// parseLine parses a line. It returns a *LineError.
+// parseLine parses a line. It returns a *LineError, and the number and kind of the line.
 func parseLine(number int64, text []byte) (*line, error) {
-	fail := func(field, format string, args ...any) (*line, error) {
-		return nil, &LineError{Line: number, Field: field, Rule: fmt.Sprintf(format, args...)}
-	}
 	l := &line{number: number, size: len(text)}
+	fail := func(field, format string, args ...any) (*line, error) {
+		return l, &LineError{Line: number, Field: field, Rule: fmt.Sprintf(format, args...)}
+	}
 	var o object
 	if err := json.Unmarshal(text, &o); err != nil {
 		return fail("", "must be a JSON object: %v", err)
 	}
-	l.kind = Kind(textOf(o, "kind"))
-	f, known := forms[l.kind]
+	f, known := forms[Kind(textOf(o, "kind"))]
 	if !known {
 		return fail("kind", "must be one of %v", Kinds())
 	}
+	l.kind = Kind(textOf(o, "kind"))
 	l.object = without(o, "kind")
 	for _, m := range l.object {
 		if f.fields[m.Key] == nil && !f.open {
@@ -137,6 +137,9 @@ func (l *lines) next() (text []byte, err error) {
 		return text, errTorn
 	case bufio.ErrBufferFull:
 		err = fmt.Errorf("has more than %d bytes", MaxLine)
+		for more := bufio.ErrBufferFull; more == bufio.ErrBufferFull; {
+			_, more = l.r.ReadSlice('\n')
+		}
 	}
 	return nil, err
 }

@@ -242,6 +242,7 @@ func TestBadRecords(t *testing.T) {
 	c := s.account(t, "one")
 	call(t, c, "/v2/organizations/add", addAcme)
 	const hash = "00112233445566778899aabbccddeeff"
+	const seconds = "must be a time in milliseconds since epoch, from 100000000000 (in 1973): 1700000000 may be in seconds"
 	for _, test := range []struct{ records, want string }{
 		{`"organizations": [{"organizationId": "other"}]`, "data.organizations[0].organizationId: must be the organizationId of the request"},
 		{`"folders": [{"folderId": "f"}, {"folderId": "f"}]`, "data.folders[1].folderId: must not repeat an earlier one: f"},
@@ -257,16 +258,16 @@ func TestBadRecords(t *testing.T) {
 		{`"annotations": [{"documentId": "d", "annotationId": "a", "suggestion": {"status": "done"}}]`, "data.annotations[0].suggestion.status: must be one of pending, accepted, rejected, stale, apply_failed"},
 		{`"comments": [{"documentId": "d", "annotationId": "a", "commentId": 1, "from": {"userId": "u"}}]`, "data.comments[0]: must have content: a text, HTML, attachments, or isCommentResolverUsed"},
 		{`"comments": [{"documentId": "d", "annotationId": "a", "commentId": 1, "commentText": "x", "from": {"userId": "u"}, "reactions": [{"emoji": "x", "users": []}]}]`, "data.comments[0].reactions[0].emoji: must be one emoji"},
-		{`"unsubscribed": [{"unsubscribedAt": 1}]`, "data.unsubscribed[0].userId: or address is required: send only one"},
-		{`"unsubscribed": [{"userId": "a", "address": "` + hash + `", "unsubscribedAt": 1}]`, "data.unsubscribed[0].userId: or address is required: send only one"},
-		{`"unsubscribed": [{"address": "a@example.com", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
-		{`"unsubscribed": [{"address": "` + strings.ToUpper(hash) + `", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
-		{`"unsubscribed": [{"address": "00", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"unsubscribed": [{"unsubscribedAt": 1700000000000}]`, "data.unsubscribed[0].userId: or address is required: send only one"},
+		{`"unsubscribed": [{"userId": "a", "address": "` + hash + `", "unsubscribedAt": 1700000000000}]`, "data.unsubscribed[0].userId: or address is required: send only one"},
+		{`"unsubscribed": [{"address": "a@example.com", "unsubscribedAt": 1700000000000}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"unsubscribed": [{"address": "` + strings.ToUpper(hash) + `", "unsubscribedAt": 1700000000000}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"unsubscribed": [{"address": "00", "unsubscribedAt": 1700000000000}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
 		{`"removals": [{"userId": "a"}]`, "data.removals[0].removedAt: is required"},
-		{`"removals": [{"userId": "a", "removedAt": 1, "documentId": "d", "folderId": "f"}]`, "data.removals[0].folderId: cannot be combined with documentId"},
-		{`"removals": [{"userId": "a", "removedAt": 1, "opened": true}]`, "data.removals[0].documentId: is required if opened is true"},
-		{`"removals": [{"userId": "a", "removedAt": 1, "documentId": "d", "opened": true, "grantOnly": true}]`, "data.removals[0].opened: cannot be combined with grantOnly"},
-		{`"removals": [{"userId": "a", "removedAt": 1, "since": 2}]`, `data.removals[0].since: is not a known field`},
+		{`"removals": [{"userId": "a", "removedAt": 1700000000000, "documentId": "d", "folderId": "f"}]`, "data.removals[0].folderId: cannot be combined with documentId"},
+		{`"removals": [{"userId": "a", "removedAt": 1700000000000, "opened": true}]`, "data.removals[0].documentId: is required if opened is true"},
+		{`"removals": [{"userId": "a", "removedAt": 1700000000000, "documentId": "d", "opened": true, "grantOnly": true}]`, "data.removals[0].opened: cannot be combined with grantOnly"},
+		{`"removals": [{"userId": "a", "removedAt": 1700000000000, "since": 2}]`, `data.removals[0].since: is not a known field`},
 		{`"levels": [{"documentId": "d", "annotationId": "a", "userId": "u", "level": "default"}]`, "data.levels[0].level: must not be the default level"},
 		{`"levels": [{"documentId": "d", "annotationId": "a", "userId": "u", "level": "loud"}]`, "data.levels[0].level: must be one of all, mentions, none, default"},
 		{`"preferences": [{"userId": "a", "mailFrequency": "daily", "timeZone": "Mars/Olympus"}]`, "data.preferences[0].timeZone: must be a time zone of the IANA database, such as Europe/Berlin"},
@@ -274,6 +275,12 @@ func TestBadRecords(t *testing.T) {
 		{`"preferences": [{"userId": "a", "documentId": "d", "mailFrequency": "daily"}]`, "data.preferences[0].mailFrequency: cannot be combined with documentId"},
 		{`"preferences": [{"userId": "a", "config": {"slack": "LOUD"}}]`, "data.preferences[0].config.slack: must be one of ALL, MINE, NONE"},
 		{`"readStates": [{"documentId": "d", "userId": "u", "read": true}]`, "data.readStates[0].readAt: is required"},
+		{`"grants": [{"userId": "u", "type": "organization", "id": "other"}]`, "data.grants[0].id: must be the organizationId of the request"},
+		{`"readStates": [{"documentId": "d", "userId": "u", "read": true, "readAt": 1700000000}]`, "data.readStates[0].readAt: " + seconds},
+		{`"removals": [{"userId": "u", "removedAt": 1700000000}]`, "data.removals[0].removedAt: " + seconds},
+		{`"unsubscribed": [{"userId": "u", "unsubscribedAt": 1700000000}]`, "data.unsubscribed[0].unsubscribedAt: " + seconds},
+		{`"annotations": [{"documentId": "d", "annotationId": "a", "resolvedAt": 1700000000, "createdAt": 100000000000}]`, "data.annotations[0].resolvedAt: " + seconds},
+		{`"comments": [{"documentId": "d", "annotationId": "a", "commentId": 1, "commentText": "x", "from": {"userId": "u"}, "createdAt": 1.7e12, "addedAt": 1.7e9}]`, "data.comments[0].addedAt: " + seconds},
 	} {
 		data := strings.TrimSuffix(`{"organizationId": "acme", `+test.records, ", ") + "}"
 		_, _, err := client.Call[jsontext.Value](t.Context(), c, "/operator/records/add", jsontext.Value(data))
@@ -348,7 +355,7 @@ func TestOtherwisePeople(t *testing.T) {
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["bob"], "config": {"inbox": "MINE"}`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["cid"], "mailFrequency": "daily"`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["ann"], "documentIds": ["plan"], "config": {"email": "ALL", "inbox": "NONE"}`)
-	ends := strings.Replace(file, `"annotationId":"a"}`, `"annotationId":"a","createdAt":1}`, 1)
+	ends := strings.Replace(file, `"annotationId":"a"}`, `"annotationId":"a","createdAt":1700000000000}`, 1)
 	want := []string{
 		"annotation a: already exists with a different createdAt; left unchanged",
 		"grant plan: already exists with a different expiresAt; left unchanged",

@@ -3,27 +3,8 @@
 //
 // # The file
 //
-// Each line is a JSON object that describes one thing: its kind, and the fields of the operation
-// that adds it. Times are in milliseconds since epoch. A line has at most MaxLine bytes. Import
-// adds lines in order.
-//
-//	kind          the fields of                 and
-//	organization  organizations/add             the first line, and the only one of its kind; disabled
-//	unsubscribed                                userId, or the hash of an address of the account; unsubscribedAt
-//	folder        organizations/folders/add     after its parent
-//	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
-//	document      organizations/documents/add   folderId, its own accessType, disabled
-//	removal                                     userId, documentId or folderId unless removed from the organization; removedAt, grantOnly, or opened
-//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId, resolvedByUserId and resolvedAt, as an update sets them; sourceType
-//	comment       comments/add                  documentId and annotationId; after its annotation
-//	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
-//	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
-//	user          users/add                     documentId or folderId of the user's level
-//	preference    notifications/config/set      userId, documentId if for a document
-//	readState     commentannotations/read/set   documentId, userId, annotationId if for an annotation; readAt
-//
-// A further field with the name kind, or kind after underscores, gets one more leading underscore
-// in an organization or a document.
+// README.md describes the lines: each is a JSON object with its kind, and the fields of the
+// operation that adds it.
 //
 // A file omits deleted things; notifications, events and webhooks; and times of folders, documents
 // and users, which no operation sets. The table of kinds in package keys gives the reasons.

@@ -59,6 +59,18 @@ func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, name str
 	return it, store.CheckSize(it, name)
 }
 
+// CheckSizes returns INVALID_ARGUMENT if the head of a thread is too large to be stored. It also
+// returns such an error, or nil, for each comment.
+func CheckSizes(t *collab.Thread) (head error, comments []error) {
+	doc := collab.DocumentRef{Document: t.Document}
+	head = store.CheckSize(headItem(doc, &t.Annotation), "annotation")
+	for i := range t.Comments {
+		_, err := commentItem(doc, t.ID, &t.Comments[i], "comment")
+		comments = append(comments, err)
+	}
+	return head, comments
+}
+
 func readComment(it store.Item) (c collab.Comment, err error) {
 	if err = it.Decode(&c); err == nil {
 		_, c.ID, err = keys.ParseAnnotation(it.Text(keys.SK))
