@@ -93,3 +93,41 @@ func TestLowerPosition(t *testing.T) {
 		}
 	}
 }
+
+// TestAttemptsEnd checks that attempts before a successful step do not count for the next.
+func TestAttemptsEnd(t *testing.T) {
+	s := task.New(storetest.New(t))
+	_, err := s.Write(t.Context(), s.PutTask(&task.Task{TaskRef: ref, Due: s.Millis()}))
+	must.Do(t, err)
+	postponed, err := s.Postpone(t.Context(), waiting(t, s, string(ref.Kind), collab.MaxMillis-1)[0])
+	if !postponed || err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Claim(t.Context(), ref, lease); err != nil || c.Attempts != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	} else if due, err := s.Settle(t.Context(), c, task.Outcome{Due: c.Due}); due != c.Due || err != nil {
+		t.Fatal(due, err)
+	}
+	if got, err := s.Task(t.Context(), ref); err != nil || got.Attempts != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestFailedWaits checks that neither a late message nor an addition starts a failed task.
+func TestFailedWaits(t *testing.T) {
+	s := task.New(storetest.New(t))
+	for _, ref := range []collab.TaskRef{ref, event} {
+		_, err := s.Write(t.Context(), s.PutTask(&task.Task{TaskRef: ref, Due: s.Millis() - 1}))
+		must.Do(t, err)
+		waits := waiting(t, s, string(ref.Kind), collab.MaxMillis-1)[0]
+		waits.Attempts = task.MaxAttempts
+		must.Do(t, s.Abandon(t.Context(), waits, "lost"))
+		_, err = s.Touch(t.Context(), ref, s.Millis()-1_000, task.Addition{}, 1_900_000_000)
+		must.Do(t, err)
+	}
+	with, err := s.Claim(t.Context(), ref, lease)
+	without, failed := s.Claim(t.Context(), event, 0)
+	if with != nil || without != nil || err != nil || failed != nil {
+		t.Errorf("claimed %+v, %v; %+v, %v", with, err, without, failed)
+	}
+}
