@@ -131,3 +131,15 @@ func TestFailedWaits(t *testing.T) {
 		t.Errorf("claimed %+v, %v; %+v, %v", with, err, without, failed)
 	}
 }
+
+// TestExpiryGrows checks that an addition keeps a task as long as it needs.
+func TestExpiryGrows(t *testing.T) {
+	s := task.New(storetest.New(t))
+	for _, expires := range []int64{1_900_000_000, 2_000_000_000} {
+		_, err := s.Touch(t.Context(), ref, s.Millis(), task.Addition{Body: "b", From: "1"}, expires)
+		must.Do(t, err)
+		if got, err := s.Task(t.Context(), ref); err != nil || got.Expires != expires {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
