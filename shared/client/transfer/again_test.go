@@ -178,3 +178,30 @@ func TestTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestTooLargeComment checks that only the line of a comment that is too large is refused, in a new
+// thread and in an existing one.
+func TestTooLargeComment(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	lines := `{"kind":"annotation","documentId":"plan","annotationId":"a","createdAt":1700000000000}` + "\n"
+	for id := 1; id <= 6; id++ {
+		text := fmt.Sprintf("comment %d", id)
+		if id%3 == 2 {
+			text = strings.Repeat("x", collab.MaxItemBytes)
+		}
+		lines += fmt.Sprintf(`{"kind":"comment","documentId":"plan","annotationId":"a","commentId":%d,"commentText":%q,"from":{"userId":"ann"},"createdAt":1700000000000}`+"\n", id, text)
+		if id == 3 || id == 6 {
+			got := refusals(t, c, addedTo(lines))
+			if len(got) != id/3 || strings.Count(strings.Join(got, "\n"), "is too large") != id/3 {
+				t.Errorf("refused %q", got)
+			}
+		}
+	}
+	file := export(t, c, transfer.ExportOptions{})
+	for id := 1; id <= 6; id++ {
+		if id%3 != 2 && !strings.Contains(file, fmt.Sprintf(`"commentText":"comment %d"`, id)) {
+			t.Errorf("comment %d is not there", id)
+		}
+	}
+}
