@@ -143,3 +143,24 @@ func TestExpiryGrows(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedAfterLease checks that an addition is not left to a run that settles after its lease.
+func TestAddedAfterLease(t *testing.T) {
+	s := task.New(storetest.New(t))
+	wake := func() {
+		_, err := s.Write(t.Context(), s.Wake(ref, true))
+		must.Do(t, err)
+	}
+	wake()
+	c, err := s.Claim(t.Context(), ref, lease)
+	must.Do(t, err)
+	stored, err := s.Task(t.Context(), ref)
+	must.Do(t, err)
+	if !stored.Sees(stored.Lease + 1) {
+		wake()
+	}
+	added := s.Millis()
+	if due, err := s.Settle(t.Context(), c, task.Outcome{Added: added}); due != added || err != nil {
+		t.Errorf("next step at %d, %v", due, err)
+	}
+}

@@ -76,7 +76,10 @@ func (t *Task) Sees(now collab.Millis) bool {
 	if t.Due == 0 || t.Failed {
 		return false
 	}
-	return t.Lease > now && t.Version > t.Claimed || t.Lease <= now && t.Due <= now
+	if t.Lease != 0 { // its run may still settle after the lease
+		return t.Version > t.Claimed
+	}
+	return t.Due <= now
 }
 
 func (t *Task) item() store.Item {
