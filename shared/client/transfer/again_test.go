@@ -205,3 +205,22 @@ func TestTooLargeComment(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreLeft checks that an import with Restore adds all comments of a thread again, even if
+// the deletion has left some of them in the table.
+func TestRestoreLeft(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	lines := `{"kind":"annotation","documentId":"plan","annotationId":"a","createdAt":1700000000000}` + "\n"
+	const n = 40
+	for id := 1; id <= n; id++ {
+		lines += fmt.Sprintf(`{"kind":"comment","documentId":"plan","annotationId":"a","commentId":%d,"commentText":"x","from":{"userId":"ann"},"createdAt":1700000000000}`+"\n", id)
+	}
+	load(t, c, addedTo(lines), transfer.ImportOptions{})
+	call(t, c, "/v2/commentannotations/delete", inPlan+`"annotationIds": ["a"]`)
+	transfer.SendLines(t, 4)
+	load(t, c, addedTo(lines), transfer.ImportOptions{Restore: true})
+	if got := strings.Count(export(t, c, transfer.ExportOptions{}), `"kind":"comment"`); got != n {
+		t.Errorf("%d comments", got)
+	}
+}
