@@ -206,8 +206,8 @@ func TestTooLargeComment(t *testing.T) {
 	}
 }
 
-// TestRestoreLeft checks that an import with Restore adds all comments of a thread again, even if
-// the deletion has left some of them in the table.
+// TestRestoreLeft checks that an export omits comments that a deletion has left in the table, and
+// that an import with Restore adds all of them again.
 func TestRestoreLeft(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
@@ -217,6 +217,11 @@ func TestRestoreLeft(t *testing.T) {
 		lines += fmt.Sprintf(`{"kind":"comment","documentId":"plan","annotationId":"a","commentId":%d,"commentText":"x","from":{"userId":"ann"},"createdAt":1700000000000}`+"\n", id)
 	}
 	load(t, c, addedTo(lines), transfer.ImportOptions{})
+	call(t, c, "/v2/commentannotations/delete", inPlan+`"annotationIds": ["a"]`)
+	call(t, c, "/v2/commentannotations/add", inPlan+`"commentAnnotations": [{"annotationId": "a"}]`)
+	if file := export(t, c, transfer.ExportOptions{}); strings.Contains(file, `"kind":"comment"`) {
+		t.Errorf("exported %s", file)
+	}
 	call(t, c, "/v2/commentannotations/delete", inPlan+`"annotationIds": ["a"]`)
 	transfer.SendLines(t, 4)
 	load(t, c, addedTo(lines), transfer.ImportOptions{Restore: true})
