@@ -404,14 +404,14 @@ func (r restorer) thread(
 	}
 	for i, line := range t.comments {
 		place := t.places[i]
-		existing, there := found.Comments[*line.CommentID]
-		if there && !found.Had(*line.CommentID) {
+		existing, ok := found.Comments[*line.CommentID]
+		if ok && !found.Had(*line.CommentID) {
 			present, others = append(present, existing), append(others, place)
 		}
 		switch fields := line.Differs(&existing); {
-		case !there && exists && found.Had(*line.CommentID) && !r.restore:
+		case !ok && exists && found.Had(*line.CommentID) && !r.restore:
 			errs[place] = collab.DeletedSince("comment")
-		case !there:
+		case !ok:
 			missing, places = append(missing, line.Comment(now)), append(places, place)
 		case fields == nil:
 		case r.update && collab.Deref(line.LastUpdated) > existing.LastUpdated:

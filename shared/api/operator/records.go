@@ -456,13 +456,13 @@ func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, 
 }
 
 func (r restorer) unsubscribed(u UnsubscribedRecord) restore {
-	of := accounts.Unsubscription{User: collab.Deref(u.UserID), Address: collab.Deref(u.Address), At: u.UnsubscribedAt}
+	end := accounts.Unsubscription{User: collab.Deref(u.UserID), Address: collab.Deref(u.Address), At: u.UnsubscribedAt}
 	return func(ctx context.Context) (bool, error) {
-		return r.fresh(ctx, "unsubscribed", [][]string{{of.User, of.Address, strconv.FormatInt(of.At, 10)}}, func(places []int) (bool, error) {
+		return r.fresh(ctx, "unsubscribed", [][]string{{end.User, end.Address, strconv.FormatInt(end.At, 10)}}, func(places []int) (bool, error) {
 			if len(places) == 0 {
 				return false, nil
 			}
-			return r.Accounts.RestoreUnsubscribed(ctx, r.org.Account, r.org.Organization, of)
+			return r.Accounts.RestoreUnsubscribed(ctx, r.org.Account, r.org.Organization, end)
 		})
 	}
 }
