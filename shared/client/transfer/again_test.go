@@ -151,13 +151,17 @@ func TestAnotherThread(t *testing.T) {
 	same(t, "after the import", want, export(t, c, transfer.ExportOptions{}))
 }
 
-// TestLackingField checks that a field of the file that a document lacks is reported.
+// TestLackingField checks that a field or a folder of the file that a document lacks is reported.
 func TestLackingField(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
 	load(t, c, addedTo(""), transfer.ImportOptions{})
 	got := refusals(t, c, `{"kind":"organization","organizationId":"acme"}`+"\n"+`{"kind":"document","documentId":"plan","pages":3}`+"\n")
 	if diff := gocmp.Diff([]string{"document plan: already exists with a different pages; left unchanged"}, got); diff != "" {
+		t.Error(diff)
+	}
+	got = refusals(t, c, `{"kind":"organization","organizationId":"acme"}`+"\n"+`{"kind":"folder","folderId":"f"}`+"\n"+`{"kind":"document","documentId":"plan","folderId":"f"}`+"\n")
+	if diff := gocmp.Diff([]string{"document plan: already exists with a different folderId; left unchanged"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
