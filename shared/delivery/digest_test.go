@@ -375,6 +375,31 @@ func TestDisabledMeanwhile(t *testing.T) {
 	}
 }
 
+// throttled is an email service that accepts no emails.
+type throttled struct{}
+
+func (throttled) Send(context.Context, mail.Email) error { return mail.ErrThrottled }
+
+// TestDisabledAgain checks that an email waits a day from each time when its account is disabled.
+func TestDisabledAgain(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
+	busy := w.start(func(o *delivery.Options) { o.Mailer = throttled{} })
+	w.send(a.comment("thread", a.user("bob")))
+	w.drain(busy)
+	for range 2 {
+		disable(true)
+		w.settleUntil(busy, w.Now().Add(20*time.Hour))
+		disable(false)
+		w.settleUntil(busy, w.Now().Add(time.Hour))
+	}
+	w.settle(w.start())
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("mails %q", got)
+	}
+}
+
 // TestCountsAll checks that an email about many events shows the newest ones and counts all others.
 func TestCountsAll(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ type endpointRun struct {
 func (d *Deliverer) endpoint(ctx context.Context, t *task.Task) (task.Outcome, error) {
 	hook, err := d.Hooks.Webhook(ctx, t.Account, t.ID)
 	if collab.CodeOf(err) == collab.NotFound {
-		return task.Outcome{}, nil
+		return task.Outcome{Added: d.millis()}, nil
 	}
 	if err != nil {
 		return task.Outcome{}, err
@@ -58,7 +58,7 @@ func (d *Deliverer) endpoint(ctx context.Context, t *task.Task) (task.Outcome, e
 		err = r.work(ctx)
 	}
 	state := r.progress.Text()
-	return task.Outcome{Due: r.due(), Added: max(r.millis(), r.progress.Pause), State: state, Keep: state != ""}, err
+	return task.Outcome{Due: r.due(), Added: r.millis(), State: state, Keep: state != ""}, err
 }
 
 // skip returns a callback that counts and logs an unreadable item.

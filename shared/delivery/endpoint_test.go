@@ -88,3 +88,49 @@ func TestInterleavings(t *testing.T) {
 		})
 	}
 }
+
+// TestChangedWhilePosting checks that a changed endpoint does not wait until the end of the pause
+// that it asked for before.
+func TestChangedWhilePosting(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	old := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+		a.changeHook("hook", func(h *collab.Webhook) { h.LastUpdated = w.millis() + 1 })
+		rw.Header().Set("Retry-After", "36000")
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	})
+	a.webhook("hook", old.URL+"/hook")
+	a.deliver("hook", a.quiet())
+	ref := hooks.EndpointTask(a.id, "hook")
+	w.did(w.db.Outbox.Write(t.Context(), w.db.Outbox.Wake(ref, true)))
+	w.must(w.start().take(t.Context(), ref))
+	if got, err := w.db.Outbox.Task(t.Context(), ref); err != nil || got.Due > w.millis() {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestAddedWhileMissing checks that an endpoint that is added again during a run that did not find
+// it gets its deliveries.
+func TestAddedWhileMissing(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	r := receive(t, nil)
+	ref := hooks.EndpointTask(a.id, "hook")
+	w.did(w.db.Outbox.Write(t.Context(), w.db.Outbox.Wake(ref, true))) // by an event from before the deletion
+	ev := a.quiet()
+	added := false
+	p, adder := w.start(), w.start()
+	p.flaw = &flaw{at: func(op string, body []byte) bool {
+		if op == "DeleteItem" && bytes.Contains(body, []byte("#TASK#webhook#")) && !added { // the run ends
+			added = true
+			a.webhook("hook", r.URL+"/hook")
+			w.must(adder.take(t.Context(), event(ev)))
+		}
+		return false
+	}}
+	w.must(p.take(t.Context(), ref))
+	w.settleUntil(w.start(), w.Now().Add(time.Hour))
+	if got := r.got("/hook"); !added || got[ev.ID] != 1 {
+		t.Errorf("added %v, posted %v", added, got)
+	}
+}

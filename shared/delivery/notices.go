@@ -99,7 +99,6 @@ func (d *Deliverer) notice(ctx context.Context, t *task.Task) (o task.Outcome, e
 		return o, err
 	}
 	r := &noticeRun{Deliverer: d, Notice: n, task: t, org: n.For.OrganizationRef}
-	o.State = t.State
 	o.Due, err = r.run(ctx, &o)
 	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
 		o.Due, err = 0, nil

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func (s *Service) organization(ctx context.Context, call *rpc.Call, o Organizati
 		if field != "" {
 			return false, collab.Otherwise(field)
 		}
-		if !lacks {
+		if lacks == "" {
 			return false, nil
 		}
 	}
@@ -57,8 +58,9 @@ func (s *Service) organization(ctx context.Context, call *rpc.Call, o Organizati
 	return true, errs[0]
 }
 
-// furtherLacking is lacking for further fields.
-func furtherLacking(want rpc.Keyed[collab.JSON], existing collab.JSON) (lacks bool, differs string) {
+// furtherLacking returns the names of the first further field that an existing thing lacks, and of
+// the first one with another value, or "".
+func furtherLacking(want rpc.Keyed[collab.JSON], existing collab.JSON) (lacks, differs string) {
 	for _, m := range want {
 		var other collab.JSON
 		for name, value := range rpc.Members(existing) {
@@ -69,7 +71,7 @@ func furtherLacking(want rpc.Keyed[collab.JSON], existing collab.JSON) (lacks bo
 		switch {
 		case string(m.Value) == "null":
 		case other == nil:
-			lacks = true
+			lacks = cmp.Or(lacks, m.Key)
 		case differs == "" && !commentannotations.SameJSON(m.Value, other):
 			differs = m.Key
 		}
@@ -149,7 +151,7 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 	for i, d := range list {
 		folder, access := cmp.Or(collab.Deref(d.FolderID), collab.RootFolder), collab.Deref(d.AccessType).Canonical()
 		there, exists := existing[d.DocumentID]
-		_, further := furtherLacking(d.Further, there.Metadata)
+		lacks, differs := furtherLacking(d.Further, there.Metadata)
 		switch {
 		case err != nil:
 			errs[i] = err
@@ -165,8 +167,8 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 			errs[i] = collab.Otherwise("disabled")
 		case d.DocumentName != nil && *d.DocumentName != there.Name:
 			errs[i] = collab.Otherwise("documentName")
-		case further != "":
-			errs[i] = collab.Otherwise(further)
+		case lacks != "" || differs != "":
+			errs[i] = collab.Otherwise(cmp.Or(differs, lacks))
 		}
 	}
 	for folder, places := range missing {
@@ -225,41 +227,51 @@ func (r restorer) grant(g GrantRecord) restore {
 	return r.member(name, collab.Member{User: collab.User{UserID: g.UserID}, Grant: collab.Grant{Role: g.AccessRole, Expires: g.ExpiresAt}})
 }
 
-// member adds a user of a level, or the fields that the user lacks there. It does not add a user
-// who was removed.
+// member adds a user of a level, or the fields that the user lacks there, unless an earlier import
+// did. It does not add a user who was removed.
 func (r restorer) member(name collab.ResourceName, want collab.Member) restore {
+	id := []string{name.Document, name.Folder, string(rpc.JSON(want.User)), fmt.Sprint(want.Grant, want.Locale, want.TimeZone)}
 	return func(ctx context.Context) (bool, error) {
-		name.Organization = r.org.Organization
-		in, err := r.withDisabled().OpenResource(ctx, r.org.Account, name, collab.CreateFlags{})
-		if err != nil {
-			return false, err
-		}
-		found, err := r.Directory.MembersAt(ctx, in, []string{want.UserID})
-		if err != nil {
-			return false, err
-		}
-		existing, exists := found[want.UserID]
-		lacks, field := lacking(want, existing)
-		switch {
-		case exists && field != "":
-			return false, collab.Otherwise(field)
-		case exists && !lacks:
-			return false, nil
-		case !exists:
-			removed, err := r.removed(ctx, in, want.UserID)
-			if err != nil {
-				return false, err
-			}
-			if removed {
-				return false, collab.Errorf(collab.FailedPrecondition, "the user was taken out; left unchanged")
-			}
-		}
-		return true, r.Directory.AddUnlessRemoved(ctx, r.call.Request, in, want.UserID, func(m *collab.Member) {
-			m.User = want.User.Over(m.User)
-			m.Role, m.Expires = cmp.Or(want.Role, m.Role), cmp.Or(want.Expires, m.Expires)
-			m.Locale, m.TimeZone = cmp.Or(want.Locale, m.Locale), cmp.Or(want.TimeZone, m.TimeZone)
+		return r.fresh(ctx, "member", [][]string{id}, func(places []int) (bool, error) {
+			return r.addMember(ctx, name, want, len(places) > 0)
 		})
 	}
+}
+
+func (r restorer) addMember(ctx context.Context, name collab.ResourceName, want collab.Member, fresh bool) (bool, error) {
+	name.Organization = r.org.Organization
+	in, err := r.withDisabled().OpenResource(ctx, r.org.Account, name, collab.CreateFlags{})
+	if err != nil {
+		return false, err
+	}
+	found, err := r.Directory.MembersAt(ctx, in, []string{want.UserID})
+	if err != nil {
+		return false, err
+	}
+	existing, exists := found[want.UserID]
+	lacks, field := lacking(want, existing)
+	switch {
+	case exists && field != "":
+		return false, collab.Otherwise(field)
+	case exists && !(lacks && fresh):
+		return false, nil
+	case !exists:
+		removed, err := r.removed(ctx, in, want.UserID)
+		if err != nil {
+			return false, err
+		}
+		if removed {
+			return false, collab.Errorf(collab.FailedPrecondition, "the user was taken out; left unchanged")
+		}
+		if !fresh {
+			return false, collab.DeletedSince("user")
+		}
+	}
+	return true, r.Directory.AddUnlessRemoved(ctx, r.call.Request, in, want.UserID, func(m *collab.Member) {
+		m.User = want.User.Over(m.User)
+		m.Role, m.Expires = cmp.Or(want.Role, m.Role), cmp.Or(want.Expires, m.Expires)
+		m.Locale, m.TimeZone = cmp.Or(want.Locale, m.Locale), cmp.Or(want.TimeZone, m.TimeZone)
+	})
 }
 
 // removed reports whether a user was removed from a resource or its organization.
@@ -371,15 +383,31 @@ func (r restorer) thread(
 	ctx context.Context, doc collab.DocumentRef, id string, t *threadLines, found *threads.Imported, added []bool, errs []error,
 ) {
 	now := r.call.Millis()
-	var missing []collab.Comment
-	var places []int
+	exists := found.Head != nil
+	var missing, present []collab.Comment // present ones are new to imports
+	var places, others []int              // of missing and present ones
+	all := func(err error) {
+		for _, place := range places {
+			errs[place] = err
+		}
+	}
+	if exists && !found.Before && (t.head == nil || !t.head.Same(found.Head)) {
+		if places = t.places; t.head != nil {
+			places = append(places, t.place)
+		}
+		all(collab.Errorf(collab.AlreadyExists, "another annotation has the id; left unchanged"))
+		return
+	}
 	for i, line := range t.comments {
 		place := t.places[i]
-		existing, exists := found.Comments[*line.CommentID]
+		existing, ok := found.Comments[*line.CommentID]
+		if ok && !found.Had(*line.CommentID) {
+			present, others = append(present, existing), append(others, place)
+		}
 		switch fields := line.Differs(&existing); {
-		case !exists && found.Head != nil && found.Had(*line.CommentID) && !r.restore:
+		case !ok && exists && found.Had(*line.CommentID) && !r.restore:
 			errs[place] = collab.DeletedSince("comment")
-		case !exists:
+		case !ok:
 			missing, places = append(missing, line.Comment(now)), append(places, place)
 		case fields == nil:
 		case r.update && collab.Deref(line.LastUpdated) > existing.LastUpdated:
@@ -388,12 +416,6 @@ func (r restorer) thread(
 			errs[place] = collab.Otherwise(strings.Join(fields, ", "))
 		}
 	}
-	all := func(err error) {
-		for _, place := range places {
-			errs[place] = err
-		}
-	}
-	exists := found.Head != nil
 	switch {
 	case !exists && found.Before && !r.restore:
 		if t.head != nil {
@@ -419,23 +441,18 @@ func (r restorer) thread(
 			added[place] = true
 		}
 		missing, places = missing[len(first):], places[len(first):]
-	case !found.Before && (t.head == nil || !t.head.Same(found.Head)):
-		err := collab.Errorf(collab.AlreadyExists, "another annotation has the id; left unchanged")
-		if t.head != nil {
-			errs[t.place] = err
-		}
-		all(err)
-		return
-	case t.head != nil:
-		fields := t.head.Differs(found.Head)
-		if !found.Before {
-			if err := r.Threads.SetImported(ctx, doc, id); err != nil {
-				errs[t.place] = err
-				all(err)
-				return
+	case !found.Before || len(present) > 0:
+		if err := r.Threads.SetImported(ctx, doc, id, present); err != nil {
+			places = append(places, others...)
+			if t.head != nil {
+				places = append(places, t.place)
 			}
+			all(err)
+			return
 		}
-		switch {
+	}
+	if exists && t.head != nil {
+		switch fields := t.head.Differs(found.Head); {
 		case fields == nil:
 		case r.update && collab.Deref(t.head.LastUpdated) > found.Head.LastUpdated:
 			added[t.place] = true

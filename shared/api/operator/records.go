@@ -405,6 +405,16 @@ func (r *RecordsAddRequest) Validate(m *rpc.Violations) {
 		}
 		return &[3]string{strconv.FormatInt(*l.CommentID, 10), l.AnnotationID, l.DocumentID}
 	})
+	rpc.Unique(m, "grants[%d].userId", r.Grants, func(g *GrantRecord) *[3]string { return &[3]string{g.UserID, string(g.Type), g.ID} })
+	rpc.Unique(m, "users[%d].userId", r.Users, func(u *UserRecord) *[3]string {
+		return &[3]string{u.UserID, collab.Deref(u.DocumentID), collab.Deref(u.FolderID)}
+	})
+	rpc.Unique(m, "preferences[%d].userId", r.Preferences, func(p *PreferenceRecord) *[2]string {
+		return &[2]string{p.UserID, collab.Deref(p.DocumentID)}
+	})
+	rpc.Unique(m, "readStates[%d].userId", r.ReadStates, func(s *ReadStateRecord) *[3]string {
+		return &[3]string{s.UserID, s.DocumentID, collab.Deref(s.AnnotationID)}
+	})
 }
 
 // RecordOutcome is the outcome of one record.
@@ -502,9 +512,13 @@ func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, 
 }
 
 func (r restorer) unsubscribed(u UnsubscribedRecord) restore {
+	end := accounts.Unsubscription{User: collab.Deref(u.UserID), Address: collab.Deref(u.Address), At: u.UnsubscribedAt}
 	return func(ctx context.Context) (bool, error) {
-		return r.Accounts.RestoreUnsubscribed(ctx, r.org.Account, r.org.Organization, accounts.Unsubscription{
-			User: collab.Deref(u.UserID), Address: collab.Deref(u.Address), At: u.UnsubscribedAt,
+		return r.fresh(ctx, "unsubscribed", [][]string{{end.User, end.Address, strconv.FormatInt(end.At, 10)}}, func(places []int) (bool, error) {
+			if len(places) == 0 {
+				return false, nil
+			}
+			return r.Accounts.RestoreUnsubscribed(ctx, r.org.Account, r.org.Organization, end)
 		})
 	}
 }
@@ -528,10 +542,10 @@ func (r restorer) fresh(ctx context.Context, kind string, ids [][]string, add fu
 		}
 	}
 	added, err := add(places)
-	if err != nil {
+	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return added, err
 	}
-	return added, r.Directory.SetImported(ctx, r.org, kind, missing)
+	return added, cmp.Or(r.Directory.SetImported(ctx, r.org, kind, missing), err)
 }
 
 func (r restorer) group(g GroupRecord) restore {
@@ -560,9 +574,10 @@ func (r restorer) removal(removal RemovalRecord) restore {
 }
 
 func (r restorer) preference(p PreferenceRecord) restore {
+	u := collab.UserPreferences{User: p.UserID, Document: collab.Deref(p.DocumentID), Preferences: p.Preferences(), Mail: p.MailTimes()}
 	return func(ctx context.Context) (bool, error) {
-		return r.Directory.RestorePreferences(ctx, r.org, collab.UserPreferences{
-			User: p.UserID, Document: collab.Deref(p.DocumentID), Preferences: p.Preferences(), Mail: p.MailTimes(),
+		return r.fresh(ctx, "preference", [][]string{{string(rpc.JSON(u))}}, func(places []int) (bool, error) {
+			return r.Directory.RestorePreferences(ctx, r.org, u, len(places) > 0)
 		})
 	}
 }

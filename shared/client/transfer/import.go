@@ -70,8 +70,9 @@ func Check(r io.Reader, o ImportOptions) error {
 // used its threads. It adds missing things, and missing fields of users, grants, preferences and
 // the organization. It refuses a line whose thing exists with another value, and names the field.
 // The thing stays unchanged, unless o.Update is set and the line has a later lastUpdated. Lines
-// that belong to it are added. A deleted thread or comment of an earlier import stays deleted,
-// unless o.Restore is set. Later read states and removals take precedence.
+// that belong to it are added. Things that an earlier import added or found, and that somebody
+// deleted, ended or erased since, stay so, unless o.Restore is set. Later read states and removals
+// take precedence.
 //
 // Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines.
 //

@@ -378,7 +378,7 @@ func TestOtherwisePeople(t *testing.T) {
 	}
 	for _, line := range []string{
 		`{"kind":"group","groupId":"g","groupName":"G","userIds":["ann","bob","zoe"]}`,
-		`{"kind":"group","groupId":"h","groupName":"Renamed","userIds":[]}`,
+		`{"kind":"group","groupId":"h","groupName":"Renamed","userIds":["ann"]}`,
 		`{"kind":"level","level":"mentions","documentId":"plan","userId":"ann","annotationId":"a"}`,
 		`{"kind":"level","level":"none","documentId":"plan","userId":"bob","annotationId":"a"}`,
 		`{"kind":"grant","userId":"bob","accessRole":"viewer","expiresAt":4000000000,"type":"document","id":"plan"}`,

@@ -26,8 +26,9 @@ const (
 	turnTime    = 5 * time.Second // to postpone them, so that a hanging call costs no more; and to send them
 	concurrency = 16              // concurrent calls for them
 
-	endsBefore = 12 * time.Second // time left when a run sends no more
-	longest    = time.Minute      // duration of a run
+	readsBefore = 30 * time.Second // time left when a run reads no more
+	endsBefore  = 12 * time.Second // time left when a run sends no more
+	longest     = time.Minute      // duration of a run
 
 	longQueue = 1_000 // waiting messages
 
@@ -104,14 +105,17 @@ func (r *Relay) runKind(ctx context.Context, kind collab.TaskKind) (oldest time.
 	return oldest, errors.Join(errs...)
 }
 
-// due reads the due tasks of a kind, earliest first in each shard. It returns up to share tasks of
-// each account, and reads past the rest.
+// due reads the due tasks of a kind, earliest first in each shard, until half of the run's time is
+// over. Each run starts with another shard. It returns up to share tasks of each account, and reads
+// past the rest.
 func (r *Relay) due(ctx context.Context, kind collab.TaskKind, share int) (all []*task.Task, oldest time.Duration, err error) {
 	var errs []error
 	shares := map[string]int{} // by account
-	for shard := range keys.DueShards {
+	deadline, _ := ctx.Deadline()
+	for i := range keys.DueShards {
+		shard := (i + int(r.Now().Unix()/60)) % keys.DueShards
 		read, kept := 0, 0
-		for from, more := "", true; more && read < maxRead && kept < maxKept; more = from != "" {
+		for from, more := "", true; more && read < maxRead && kept < maxKept && time.Until(deadline) > readsBefore; more = from != "" {
 			page, next, err := r.Store.Waiting(ctx, string(kind), shard, r.Now().UnixMilli(), from, portion, r.Metrics.PassOver(ctx, r.Log))
 			if err != nil {
 				errs = append(errs, err)

@@ -487,3 +487,33 @@ func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 		t.Errorf("there are %d, %v", len(list), err)
 	}
 }
+
+// TestRestartedMeanwhile checks that a run of a job leaves the job as a request that restarts it
+// during the run stores it.
+func TestRestartedMeanwhile(t *testing.T) {
+	p := newProcess(t, storetest.New(t), time.Now)
+	job := outbox.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "acme"}, SweepAt: p.Now().UnixMilli(),
+		Things: []outbox.JobThing{{Kind: collab.ADocument, ID: "gone"}}}
+	_, _, err := p.Outbox.AddJob(t.Context(), job)
+	p.must(err)
+	restarted := job
+	restarted.SweepAt += time.Hour.Milliseconds()
+	var once sync.Once
+	run := p.through(func(name, body string) *http.Response {
+		if name == "UpdateItem" && strings.Contains(body, "#TASK#job#") { // its step is stored
+			once.Do(func() {
+				_, _, err := p.Outbox.AddJob(t.Context(), restarted)
+				p.must(err)
+			})
+		}
+		return nil
+	})
+	_, err = run.Outbox.Run(t.Context(), outbox.JobTask("acct", "j"), 0, run.RunJob)
+	p.must(err)
+	if got, err := p.Outbox.Job(t.Context(), "acct", "j"); err != nil || got.SweepAt != restarted.SweepAt {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if task, err := p.Outbox.Task(t.Context(), outbox.JobTask("acct", "j")); err != nil || task.Due != restarted.SweepAt {
+		t.Errorf("%+v, %v", task, err)
+	}
+}

@@ -37,7 +37,7 @@ func (s *Store) RunJob(ctx context.Context, t *task.Task) (task.Outcome, error) 
 		}
 		saved := false
 		if saved, err = s.Outbox.Advance(ctx, t, p.Text()); err == nil && !saved {
-			break // another run goes on, and Settle changes nothing
+			return task.Outcome{}, nil // another run goes on, and Settle changes nothing
 		}
 	}
 	if err != nil {

@@ -135,9 +135,9 @@ func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Remova
 	return true, s.Put(ctx, it)
 }
 
-// RestorePreferences sets a user's preferences for an organization, or for a document, which need
-// not exist.
-func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationRef, u collab.UserPreferences) (bool, error) {
+// RestorePreferences compares a user's preferences for an organization, or for a document, which
+// need not exist. If add is true, it sets missing ones.
+func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationRef, u collab.UserPreferences, add bool) (bool, error) {
 	documents, doc := []string(nil), org.Document("")
 	if u.Document != "" {
 		refs, err := s.refs(ctx, org, []string{u.Document})
@@ -160,6 +160,8 @@ func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationR
 		return false, collab.Otherwise("config")
 	case u.Mail.Frequency != "" && times.Frequency != "" && u.Mail != times:
 		return false, collab.Otherwise("mailFrequency")
+	case !add:
+		return false, nil
 	}
 	added := false
 	if !within(wanted, exists) {
@@ -181,8 +183,8 @@ func within(some, others map[string]collab.Preference) bool {
 	return true
 }
 
-// RestoreGroup adds a group, or the missing users to an existing group with the same name. A nil
-// name matches any.
+// RestoreGroup adds a group, or the missing users to an existing group. It returns ALREADY_EXISTS if
+// that has another name. A nil name matches any.
 func (s *Store) RestoreGroup(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, name *string, users []string,
 ) (bool, error) {
@@ -192,8 +194,9 @@ func (s *Store) RestoreGroup(
 		return false, err
 	}
 	there := found[keys.Group(org, group)]
+	var renamed error
 	if there != nil && name != nil && there.Text(keys.Name) != *name {
-		return false, collab.Otherwise("groupName")
+		renamed = collab.Otherwise("groupName")
 	}
 	if there == nil {
 		name := cmp.Or(name, &group)
@@ -203,7 +206,7 @@ func (s *Store) RestoreGroup(
 		}
 	}
 	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool { return found[keys.GroupUser(org, group, u)] != nil })
-	return there == nil || len(missing) > 0, cmp.Or(s.AddGroupUsers(ctx, req, org, group, missing)...)
+	return there == nil || len(missing) > 0, cmp.Or(append(s.AddGroupUsers(ctx, req, org, group, missing), renamed)...)
 }
 
 // Imported returns which things of a kind imports added or found. It reads with strong consistency.

@@ -76,7 +76,10 @@ func (t *Task) Sees(now collab.Millis) bool {
 	if t.Due == 0 || t.Failed {
 		return false
 	}
-	return t.Lease > now && t.Version > t.Claimed || t.Lease <= now && t.Due <= now
+	if t.Lease != 0 { // its run may still settle after the lease
+		return t.Version > t.Claimed
+	}
+	return t.Due <= now
 }
 
 func (t *Task) item() store.Item {
@@ -190,6 +193,7 @@ func (s *Store) Touch(ctx context.Context, t collab.TaskRef, due collab.Millis, 
 		if _, err := s.Write(ctx, lower); err != nil {
 			return false, err
 		}
+		return s.Touch(ctx, t, due, a, expires) // a run may have claimed or ended the task before
 	}
 	if stored.Due > due && !stored.Failed {
 		lower := store.Update(keys.Task(t), set(expression.UpdateBuilder{}, t, due, s.next(due)), at.GreaterThan(expression.Value(due)))
@@ -257,7 +261,11 @@ func (s *Store) Claim(ctx context.Context, t collab.TaskRef, lease time.Duration
 			return nil, nil
 		}
 	}
-	return read(it)
+	stored, err := read(it)
+	if err == nil {
+		stored.Version = stored.Claimed // without additions since a lost answer
+	}
+	return stored, err
 }
 
 // Outcome is the result of a run.

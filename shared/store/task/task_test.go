@@ -143,7 +143,7 @@ func TestKept(t *testing.T) {
 }
 
 // TestSees: a task leads to a run that sees an addition if no run has it and it is due, or if its
-// run will find another version.
+// run will find another version, even after the lease.
 func TestSees(t *testing.T) {
 	const now = 100
 	for _, test := range []struct {
@@ -156,7 +156,8 @@ func TestSees(t *testing.T) {
 		{task.Task{Due: now, Failed: true}, false},
 		{task.Task{Due: 1, Lease: now + 1, Version: 7, Claimed: 7}, false},
 		{task.Task{Due: 1, Lease: now + 1, Version: 8, Claimed: 7}, true},
-		{task.Task{Due: 1, Lease: now, Version: 7, Claimed: 7}, true},
+		{task.Task{Due: 1, Lease: now, Version: 7, Claimed: 7}, false},
+		{task.Task{Due: 1, Lease: now, Version: 8, Claimed: 7}, true},
 	} {
 		if got := test.task.Sees(now); got != test.want {
 			t.Errorf("%+v: %v", test.task, got)

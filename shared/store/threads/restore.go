@@ -99,10 +99,10 @@ type Imported struct {
 	Head     *collab.Annotation       // nil if it does not exist
 	Comments map[int64]collab.Comment // those with the given ids that exist
 	Before   bool                     // an earlier import added the thread, or found it
-	earlier  []string                 // ids of comments that imports added
+	earlier  []string                 // ids of comments that imports added or found
 }
 
-// Had reports whether an earlier import added a comment.
+// Had reports whether an earlier import added a comment, or found it.
 func (i *Imported) Had(comment int64) bool {
 	return slices.Contains(i.earlier, strconv.FormatInt(comment, 10))
 }
@@ -153,8 +153,9 @@ func (s *Store) ImportedThreads(
 	return list, nil
 }
 
-// importedWrite returns the write that remembers which comments of a thread an import adds, so that
-// a later import leaves deleted ones deleted. It belongs in the same transaction.
+// importedWrite returns the write that remembers which comments of a thread an import adds or
+// finds, so that a later import leaves deleted ones deleted. It belongs in the same transaction as
+// an addition.
 func importedWrite(doc collab.DocumentRef, ann string, at collab.Millis, comments []collab.Comment) store.Write {
 	set := "SET #lu = :lu"
 	w := &types.Update{
@@ -171,9 +172,9 @@ func importedWrite(doc collab.DocumentRef, ann string, at collab.Millis, comment
 	return store.Write{Update: w}
 }
 
-// SetImported remembers that an import found an annotation.
-func (s *Store) SetImported(ctx context.Context, doc collab.DocumentRef, ann string) error {
-	_, err := s.Write(ctx, importedWrite(doc, ann, s.Millis(), nil))
+// SetImported remembers that an import found an annotation with some comments.
+func (s *Store) SetImported(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) error {
+	_, err := s.Write(ctx, importedWrite(doc, ann, s.Millis(), comments))
 	return err
 }
 
