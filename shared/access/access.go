@@ -41,7 +41,7 @@ type Checker struct {
 // except time-out and size.
 func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
-	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, silentPause, now)}
+	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, SilentPause, now)}
 }
 
 // NoAnswer is the error if a permission provider gave no answer for some users. Callers see
@@ -49,6 +49,7 @@ func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions,
 type NoAnswer struct {
 	Users int   // number of users without an answer, summed over documents
 	Err   error // the cause
+	Later bool  // some were not asked, because the provider was silent: ask again after SilentPause
 }
 
 func (e *NoAnswer) Error() string { return "the permission provider gave no answer: " + e.Err.Error() }
@@ -197,6 +198,7 @@ func (c *Checker) askAll(
 	for _, err := range failed {
 		if noAnswer, ok := errors.AsType[*NoAnswer](err); ok {
 			all.Users += noAnswer.Users
+			all.Later = all.Later || noAnswer.Later
 			all.Err = cmp.Or(all.Err, noAnswer.Err)
 		} else if err != nil {
 			return err

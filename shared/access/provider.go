@@ -29,10 +29,11 @@ const (
 	providerAnswer = 100_000
 	providerCalls  = 4 // concurrent
 
-	// After silentTries time-outs in a row, a process asks a provider nothing for silentPause.
-	silentTries = 2
-	silentPause = 30 * time.Second
+	silentTries = 2 // time-outs in a row
 )
+
+// SilentPause is the time for which a process asks a provider nothing after silentTries time-outs.
+const SilentPause = 30 * time.Second
 
 type permissionQuestion struct {
 	OrganizationID string   `json:"organizationId"`
@@ -62,6 +63,7 @@ func (c *Checker) ask(
 			if err != nil {
 				none.Users += len(part)
 				none.Err = cmp.Or(none.Err, err)
+				none.Later = none.Later || err == errSilent
 			}
 			for _, u := range yes {
 				if slices.Contains(part, u) {
@@ -89,7 +91,7 @@ func (c *Checker) askTries(
 	pause := providerPause
 	for n := 1; ; n++ {
 		if c.silent.Refuses(acct) {
-			return nil, cmp.Or(err, errSilent)
+			return nil, errSilent
 		}
 		allowed, err = c.post(ctx, p, q)
 		c.silent.Record(acct, isTimeout(err))

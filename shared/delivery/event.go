@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/store/outbox"
@@ -71,18 +72,27 @@ func (d *Deliverer) event(ctx context.Context, t *task.Task) (task.Outcome, erro
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", t.Account), slog.String("event", t.ID))
 		return done, nil
 	}
-	if t.State == "" {
-		if err := r.webhooks(ctx); err != nil {
-			return done, err
-		}
-		if ends, err := r.listForAll(ctx); ends || err != nil {
-			return done, err
-		}
-		d.Metrics.Add(metrics.Events, "", 1)
-	}
-	next, err := r.inboxes(ctx, t.State)
-	if next != "" {
+	next, err := r.deliver(ctx, t.State)
+	switch {
+	case err == errSilent:
+		return task.Outcome{Due: d.Now().Add(access.SilentPause).UnixMilli(), State: t.State}, nil
+	case next != "":
 		return task.Outcome{Due: d.millis(), State: next}, err
 	}
 	return done, err
+}
+
+// deliver delivers to webhook endpoints and the list for all if cursor is "", and to the page of the
+// audience at the cursor. It returns the cursor of the next page, "" at the end.
+func (r *eventRun) deliver(ctx context.Context, cursor string) (next string, err error) {
+	if cursor == "" {
+		if err := r.webhooks(ctx); err != nil {
+			return "", err
+		}
+		if ends, err := r.listForAll(ctx); ends || err != nil {
+			return "", err
+		}
+		r.Metrics.Add(metrics.Events, "", 1)
+	}
+	return r.inboxes(ctx, cursor)
 }

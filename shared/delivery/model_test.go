@@ -717,9 +717,9 @@ func (m *sightModel) actions() map[string]func() {
 			}
 			u := m.user("user")
 			drawn := rapid.SampledFrom([]collab.Preference{"", collab.PreferAll, collab.PreferMine, collab.PreferNone, collab.PreferNone})
-			p := collab.Preferences{Inbox: drawn.Draw(m.t, "inbox"), Email: drawn.Draw(m.t, "email")}
+			p := collab.Preferences{Inbox: drawn.Draw(m.t, "inbox"), Email: drawn.Draw(m.t, "email"), Further: map[string]collab.Preference{}}
 			if slack := drawn.Draw(m.t, "slack"); slack != "" {
-				p.Further = map[string]collab.Preference{"slack": slack}
+				p.Further["slack"] = slack
 			}
 			if rapid.Bool().Draw(m.t, "here") {
 				m.prefers[u]["doc"] = p

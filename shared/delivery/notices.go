@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/inboxview"
 	"collabdata/shared/mail"
@@ -109,6 +110,13 @@ func (d *Deliverer) notice(ctx context.Context, t *task.Task) (o task.Outcome, e
 	return o, err
 }
 
+// since returns the time since which the notice waits for its organization or permission provider:
+// the state of its task, now if there is none.
+func (r *noticeRun) since() collab.Millis {
+	since, _ := strconv.ParseInt(r.task.State, 10, 64)
+	return cmp.Or(since, r.millis())
+}
+
 // next returns the time when a later notice to the recipient is due.
 func (r *noticeRun) next(ctx context.Context) (collab.Millis, error) {
 	if r.times == nil && !r.account.Settings.NotificationPreferencesOff {
@@ -143,13 +151,11 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 		return 0, err
 	}
 	if !enabled {
-		since, _ := strconv.ParseInt(r.task.State, 10, 64)
-		since = cmp.Or(since, r.millis())
-		if r.Now().Sub(time.UnixMilli(since)) > longestDisabled {
+		if r.Now().Sub(time.UnixMilli(r.since())) > longestDisabled {
 			r.list.EndLeft(string(whyDisabled))
 			return 0, r.list.Finish(ctx)
 		}
-		o.State = strconv.FormatInt(since, 10)
+		o.State = strconv.FormatInt(r.since(), 10)
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
 	if usedUp != nil {
@@ -161,6 +167,9 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 	}
 	told, err := r.choose(ctx)
 	switch {
+	case err == errSilent:
+		o.State = strconv.FormatInt(r.since(), 10)
+		return r.Now().Add(access.SilentPause).UnixMilli(), nil
 	case err != nil:
 		return 0, err
 	case len(told.entries) > 0 && r.byEmail():
@@ -299,7 +308,7 @@ func (r *noticeRun) choose(ctx context.Context) (*told, error) {
 			shown, err = view.Show(ctx, inboxview.Reader{
 				Settings: r.account.Settings, Org: r.org, User: r.For.User, Strong: true,
 			}, entries)
-			return r.answered(err)
+			return r.answered(err, r.since())
 		}, func() error { return r.look(ctx, t, entries) })
 		if err != nil {
 			return nil, err

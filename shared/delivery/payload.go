@@ -69,7 +69,7 @@ func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNot
 	}
 	view := &inboxview.View{Directory: d.Directory, Threads: d.Threads, Access: d.access}
 	shown, err := view.Show(ctx, inboxview.Reader{Settings: account.Settings, Org: org, User: ev.Due.UserID, BackEnd: true}, entries)
-	if err = d.answered(err); err != nil {
+	if err = d.answered(err, ev.Time); err != nil {
 		return nil, err
 	}
 	return collab.Map(shown.Entries, func(e inboxview.Entry) webhook.DueNotification {

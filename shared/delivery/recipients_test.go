@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
@@ -416,14 +417,23 @@ func say(status int, body string) http.HandlerFunc {
 	}
 }
 
-// TestPermissionProviderHangs checks that nobody is notified after two attempts of two seconds, and
-// that the process then asks nothing for a while. A provider in a private network is not called.
+// TestPermissionProviderHangs checks that after two attempts of two seconds the process asks nothing
+// for a while, and events wait. After ten minutes of that, nobody is notified. A provider in a
+// private network is not called.
 func TestPermissionProviderHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+	var answers atomic.Bool
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if answers.Load() {
+			fmt.Fprint(rw, `{"userIds": ["bob"]}`)
+			return
+		}
+		<-req.Context().Done()
+	})
 	a := w.account()
 	p := w.start()
+	var events []*collab.Event
 	for _, test := range []struct {
 		url      string
 		shortest time.Duration
@@ -433,7 +443,7 @@ func TestPermissionProviderHangs(t *testing.T) {
 		ev := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 		start := time.Now()
 		w.must(p.take(t.Context(), event(ev)))
-		if work := w.work(ev); work != nil {
+		if work := w.work(ev); work == nil || work.Attempts > 0 || work.Due != w.now.Add(access.SilentPause).UnixMilli() {
 			t.Errorf("pending %+v", work)
 		}
 		// webhooks would take three times 15 s
@@ -443,13 +453,27 @@ func TestPermissionProviderHangs(t *testing.T) {
 		if len(r.posts()) != test.asked || len(a.inbox("bob")) != 0 {
 			t.Errorf("asked %d times, bob has %v", len(r.posts()), a.inbox("bob"))
 		}
+		events = append(events, ev)
 	}
-	w.add(31 * time.Second)
 	a.provider(r.URL+"/may", "s")
-	ev := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
-	w.must(p.take(t.Context(), event(ev)))
-	if len(r.posts()) != 3 {
-		t.Errorf("asked %d times", len(r.posts()))
+	for _, test := range []struct {
+		answers        bool
+		wait           time.Duration
+		ev             *collab.Event
+		asked, entries int
+		pending        bool
+	}{
+		{false, 31 * time.Second, events[0], 3, 0, true},
+		{true, 31 * time.Second, events[0], 4, 1, false},
+		{false, 10 * time.Minute, events[1], 6, 1, false}, // two time-outs, and its time is over
+		{true, 31 * time.Second, events[1], 6, 1, false},
+	} {
+		answers.Store(test.answers)
+		w.add(test.wait)
+		w.must(p.take(t.Context(), event(test.ev)))
+		if len(r.posts()) != test.asked || len(a.inbox("bob")) != test.entries || (w.work(test.ev) != nil) != test.pending {
+			t.Errorf("asked %d times, bob has %v, pending %+v; want %+v", len(r.posts()), a.inbox("bob"), w.work(test.ev), test)
+		}
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error
 		for _, v := range slices.Concat(viewers...) {
 			may[v.User] = v.May && v.Sees(r.head.Visibility, r.head.CreatorID)
 		}
-		return may, r.answered(err)
+		return may, r.answered(err, r.event.Time)
 	})
 	return found, err
 }
