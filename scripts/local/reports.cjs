@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const chosen = look.given.parts ?? [typing, pasting, losing, conflicting, preferring, moving, shading, routing, translating, fitting, announcing, printing];
+  const chosen = look.given.parts ?? [typing, finding, pasting, losing, conflicting, preferring, moving, shading, routing, translating, fitting, announcing, printing];
   for (const part of chosen) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -38,6 +38,33 @@ async function typing(context) {
   equal('the code', await thread.locator('pre').innerText(), 'let a = *b*;\n  let c;\n');
   await thread.getByRole('button', {name: /^Edit/}).click();
   equal('its source', await thread.getByRole('textbox', {name: /^Edit/}).inputValue(), 'Code:\n```js\nlet a = *b*;\n  let c;\n```');
+}
+
+// finding mentions people by any word of their names, and seeks threads by words in any order.
+async function finding(context) {
+  const people = [['am', 'Anna-Maria Smith'], ['ob', 'Seán O’Brien'], ['da', "Luiz d'Ávila"], ['xm', '王小明'], ['mj', '김민준'], ['m1', 'Max Müller'], ['m2', 'Max Meier']];
+  await look.call('/v2/users/add', {organizationId: 'demo', users: people.map(([userId, name]) => ({userId, name}))});
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'words', commentData: [{commentText: 'It’s one line, then two', from: bob}]}]});
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const composer = page.locator('collab-composer.new');
+  const options = async (typed) => {
+    await composer.locator('textarea').fill('');
+    await composer.locator('textarea').pressSequentially(typed);
+    await composer.getByRole('option').first().waitFor({timeout: 10_000}).catch(() => {});
+    return composer.locator('li span[dir=auto]:not(.soft)').allInnerTexts();
+  };
+  for (const [typed, ...found] of [['@maria', 'Anna-Maria Smith'], ["@o'b", 'Seán O’Brien'], ['@obrien', 'Seán O’Brien'], ['@avila', "Luiz d'Ávila"], ['@小明', '王小明'], ['@민준', '김민준'], ['안녕@김', '김민준'], ['@Max M', 'Max Meier', 'Max Müller'], ['@max mü', 'Max Müller']]) {
+    equal(`the people for ${typed}`, (await options(typed)).sort(), found);
+  }
+  await options('@bob and nobody');
+  await composer.getByRole('option').first().waitFor({state: 'detached', timeout: 10_000}).catch(() => problems.add('the list stays open in a sentence'));
+  equal('"No match" in a sentence', await composer.getByText('No match').count(), 0);
+  await composer.locator('textarea').fill('');
+  for (const [sought, count] of [["it's two", 1], ['line one', 1], ['line three', 0]]) {
+    await page.getByRole('searchbox').fill(sought);
+    await until(async () => (await page.locator('collab-thread', {hasText: 'one line'}).count()) === count);
+  }
 }
 
 // pasting pastes formatted text of text processors.

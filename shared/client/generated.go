@@ -394,8 +394,10 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 //
 // Deletes the comments that match all selectors, commentIds and userIds (the authors). Without
 // selectors, all comments of the annotation are deleted. The annotation and its creator remain, and
-// its lastUpdated moves to now. An id can be reused at once. If the account's setting allEvents is
-// on, the deletion is posted to webhooks as 'comment.deleted'.
+// its lastUpdated moves to now. If a person deletes the last comment of an annotation of theirs,
+// the annotation is deleted with it, unless somebody comments meanwhile. An id can be reused at
+// once. If the account's setting allEvents is on, the deletion is posted to webhooks as
+// 'comment.deleted'.
 //
 // The response has a result for each comment by id, in the order sent; without commentIds, sorted
 // by id. An item fails with NOT_FOUND if the comment does not exist or userIds excludes its author.

@@ -457,7 +457,9 @@ type AnnotationDeletion struct {
 	// Annotations with comments by anyone except their creator are kept, and fail with
 	// FAILED_PRECONDITION.
 	Unanswered bool
-	Notify     bool // record an event for each
+	// Annotations with any comment are kept, and fail with FAILED_PRECONDITION.
+	Empty  bool
+	Notify bool // record an event for each
 }
 
 // Excludes reports whether the selector's locations and creators exclude an annotation.

@@ -111,11 +111,35 @@ func turns(r rune) bool {
 }
 
 // HasWord reports whether a text or one of its words begins with a key. Both must be results of
-// Fold.
-func HasWord(text, key string) bool { return strings.Contains(" "+text, " "+key) }
+// Fold. A word begins after any character that is no letter, mark or digit, and at each character of
+// a name in Chinese, Japanese or Korean. Apostrophes may be omitted: obrien finds O'Brien.
+func HasWord(text, key string) bool {
+	return hasWord(text, key) || hasWord(strings.ReplaceAll(text, "'", ""), strings.ReplaceAll(key, "'", ""))
+}
 
-// strokes are letters that Unicode does not decompose into a letter and a mark.
-var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
+func hasWord(text, key string) bool {
+	first, _ := utf8.DecodeRuneInString(key)
+	for from := 0; ; {
+		i := strings.Index(text[from:], key)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
+		if from+i == 0 || !unicode.In(before, unicode.L, unicode.M, unicode.N) || unicode.In(first, eastAsian...) {
+			return true
+		}
+		from += i + utf8.RuneLen(first)
+	}
+}
+
+// eastAsian are the scripts whose names have no spaces.
+var eastAsian = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul}
+
+// strokes are letters that Unicode does not decompose into a letter and a mark, and forms of the
+// apostrophe.
+var strokes = strings.NewReplacer(
+	"ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe", "þ", "th", "ð", "d", "’", "'", "‘", "'", "ʼ", "'",
+)
 
 // Fold returns a text for searches: without case, accents and other differences of form. García
 // becomes garcia, Straße strasse, Ｔｏｋｙｏ tokyo. Marks that form another letter are kept: が is not か.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/shared/cache"
+	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -43,7 +44,8 @@ type retryer struct {
 	refusals *cache.Breaker                            // nil if every call is made
 }
 
-// After mostRefusals in a row, a table with a breaker is called no more for refusedPause.
+// After mostRefusals in a row, a table with a breaker is called no more for refusedPause, for the
+// account of the request.
 const (
 	mostRefusals = 10
 	refusedPause = time.Second
@@ -51,13 +53,15 @@ const (
 
 var errRefuses = busy(errors.New("the table refused the last calls"))
 
-// GetAttemptToken returns an error if the table has refused the last calls, and counts refusals.
-func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) {
-	if r.refusals.Refuses("") {
+// GetAttemptToken returns an error if the table has refused the last calls of the account, and
+// counts refusals.
+func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	id, _ := collab.IdentityOf(ctx)
+	if r.refusals.Refuses(id.Account) {
 		return nil, errRefuses
 	}
 	return func(err error) error {
-		r.refusals.Record("", refuses(err))
+		r.refusals.Record(id.Account, refuses(err))
 		return nil
 	}, nil
 }

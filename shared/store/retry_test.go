@@ -86,6 +86,11 @@ func TestRefuses(t *testing.T) {
 	if calls != mostRefusals {
 		t.Errorf("%d calls", calls)
 	}
+	other := collab.WithIdentity(t.Context(), collab.Identity{Account: "another"})
+	if _, err := table.Get(other, keys.Account("a")); collab.CodeOf(err) != collab.Unavailable || calls != 2*mostRefusals {
+		t.Errorf("for another account: %d calls, %v", calls, err)
+	}
+	calls = mostRefusals
 	now = now.Add(refusedPause)
 	_, err := table.Get(t.Context(), keys.Account("a"))
 	if calls != mostRefusals+1 || collab.CodeOf(err) != collab.Unavailable {

@@ -32,7 +32,8 @@ Delete comments.
 
 Deletes the comments that match all selectors, commentIds and userIds (the authors). Without
 selectors, all comments of the annotation are deleted. The annotation and its creator remain, and
-its lastUpdated moves to now. An id can be reused at once. If the account's setting allEvents is
+its lastUpdated moves to now. If a person deletes the last comment of an annotation of theirs, the
+annotation is deleted with it, unless somebody comments meanwhile. An id can be reused at once. If the account's setting allEvents is
 on, the deletion is posted to webhooks as 'comment.deleted'.
 
 The response has a result for each comment by id, in the order sent; without commentIds, sorted by
@@ -45,7 +46,8 @@ also fails with FAILED_PRECONDITION if more than 1,000 comments are selected, or
 has too many comments to search for userIds.`}
 }
 
-// DeleteComments deletes comments of an annotation, which remains.
+// DeleteComments deletes comments of an annotation, which remains unless a person who created it
+// deletes the last one.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
@@ -60,7 +62,13 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 			return commentsDeleted(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), head, gone)
 		}
 	}
-	ids, failures, err := s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), req.UserIDs, event)
+	ids := rpc.Distinct(req.CommentIDs)
+	var failures map[int64]error
+	if call.Person != nil {
+		ids, failures, err = s.Threads.DeleteOwnComments(ctx, call.Request, doc, req.AnnotationID, ids, call.Person.UserID, event)
+	} else {
+		ids, failures, err = s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, ids, req.UserIDs, event)
+	}
 	if err != nil {
 		return nil, err
 	}

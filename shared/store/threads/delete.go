@@ -154,7 +154,7 @@ func (s *Store) reserveDeletion(ctx context.Context, doc collab.DocumentRef, job
 	var calls [][]store.Write
 	for _, th := range job.Threads {
 		mark := []store.Write{store.Rewriting(headKey(doc, th.ID))}
-		if d.Unanswered {
+		if d.Unanswered || d.Empty {
 			calls = append(calls, mark)
 		}
 		calls = append(calls, append(mark, s.leftLookUp(doc, th.ID), s.leftWrite(ctx, doc, &collab.Annotation{ID: th.ID}, true)))
@@ -181,7 +181,7 @@ func (s *Store) selects(ctx context.Context, doc collab.DocumentRef, head store.
 // deleteHead deletes a head, marks its look-up item as deleted, and records the event. It does
 // nothing if the head has another birth mark. It returns NOT_FOUND if the selector of d does not
 // match the head at the deletion; selected reports whether it matched the head that was read. If
-// d.Unanswered is set, it looks for answers, and again if the head was touched since.
+// d.Unanswered or d.Empty is set, it looks for comments, and again if the head was touched since.
 func (s *Store) deleteHead(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion, selected bool,
 ) error {
@@ -198,14 +198,14 @@ func (s *Store) deleteHead(
 	if d.Selector.Narrows() {
 		same = append(same, keys.Rev)
 	}
-	if d.Unanswered {
+	if d.Unanswered || d.Empty {
 		mark := store.Text(s.NewMark())
 		refused, err := s.Write(ctx, store.Update(head.Key(), expression.Set(expression.Name(keys.Closing), expression.Value(mark)),
 			expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))))
 		if err != nil || refused != nil {
 			return err
 		}
-		if err := s.checkUnanswered(ctx, doc, &a); err != nil {
+		if err := s.checkUnanswered(ctx, doc, &a, d.Empty); err != nil {
 			return err
 		}
 		head = maps.Clone(head)
@@ -232,15 +232,15 @@ func (s *Store) deleteHead(
 }
 
 // checkUnanswered returns FAILED_PRECONDITION if an annotation has a comment by anyone except its
-// creator.
-func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *collab.Annotation) error {
+// creator, or any comment if empty is set.
+func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *collab.Annotation, empty bool) error {
 	for c, err := range s.ListComments(ctx, doc, a.ID, 0, collab.MaxPageSize) {
 		switch {
 		case collab.CodeOf(err) == collab.NotFound:
 			return nil // already deleted
 		case err != nil:
 			return err
-		case c.AuthorID != a.CreatorID:
+		case empty || c.AuthorID != a.CreatorID:
 			return collab.Errorf(collab.FailedPrecondition, "annotation %q has comments of others: it stays", a.ID)
 		}
 	}
@@ -260,13 +260,26 @@ func (s *Store) DeleteComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
-	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event, excluded: map[int64]bool{}}
+	return s.deleteComments(ctx, ids, &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event})
+}
+
+// DeleteOwnComments is DeleteComments for the comments of a user. If the user created the annotation
+// and no comment is left, it deletes the annotation, with an event if event is not nil.
+func (s *Store) DeleteOwnComments(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, user string,
+	event func(*collab.Annotation, []collab.Comment) *collab.Event,
+) ([]int64, map[int64]error, error) {
+	return s.deleteComments(ctx, ids, &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: []string{user}, own: true, event: event})
+}
+
+func (s *Store) deleteComments(ctx context.Context, ids []int64, d *commentDeletion) ([]int64, map[int64]error, error) {
+	d.excluded = map[int64]bool{}
 	if err := d.plan(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	failures := map[int64]error{}
 	missing := func(id int64) {
-		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
+		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, d.ann)
 	}
 	for _, id := range ids {
 		missing(id)
@@ -281,7 +294,10 @@ func (s *Store) DeleteComments(
 	if len(d.planned) == 0 {
 		return ids, failures, nil
 	}
-	head, err := s.touchHead(ctx, doc, ann, req.Millis())
+	head, err := s.touchHead(ctx, d.doc, d.ann, d.req.Millis())
+	if collab.CodeOf(err) == collab.NotFound && d.last != "" { // by an earlier attempt of the request
+		return ids, failures, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -298,7 +314,14 @@ func (s *Store) DeleteComments(
 	for id := range d.excluded {
 		missing(id)
 	}
-	return ids, failures, nil
+	if d.last == "" || d.last != birth(head) || len(failures) > 0 {
+		return ids, failures, nil
+	}
+	err = s.deleteHead(ctx, d.req, d.doc, head, 1, collab.AnnotationDeletion{Empty: true, Notify: d.event != nil}, true)
+	if collab.CodeOf(err) == collab.FailedPrecondition { // somebody has commented
+		err = nil
+	}
+	return ids, failures, err
 }
 
 type commentDeletion struct {
@@ -306,7 +329,10 @@ type commentDeletion struct {
 	req     *request.Request
 	doc     collab.DocumentRef
 	ann     string
-	authors []string // nil for anyone
+	authors []string   // nil for anyone
+	own     bool       // the annotation of the only author goes with its last comment
+	thread  store.Item // the head as it was read
+	last    string     // birth mark of the head if own, and no other comment was left
 	event   func(*collab.Annotation, []collab.Comment) *collab.Event
 	head    collab.Annotation
 	planned []outbox.JobComment
@@ -323,6 +349,9 @@ func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 	}
 	if earlier != nil {
 		d.planned = earlier.Comments
+		for _, th := range earlier.Threads {
+			d.last = th.Birth
+		}
 		return nil
 	}
 	items, err := d.read(ctx, ids)
@@ -342,10 +371,43 @@ func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 	if d.event == nil { // one by one
 		calls = append(calls[:1], slices.Collect(slices.Chunk(deletes, 1))...)
 	}
+	job := outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned}
+	if err := d.planThread(ctx, &job); err != nil {
+		return err
+	}
+	if d.last != "" {
+		calls = append(calls, []store.Write{store.Rewriting(headKey(d.doc, d.ann))}, []store.Write{store.Rewriting(headKey(d.doc, d.ann))})
+	}
 	if err := d.s.Reserve(ctx, calls...); err != nil {
 		return err
 	}
-	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned})
+	if d.last == "" {
+		return d.s.Outbox.Remember(ctx, job)
+	}
+	_, _, err = d.s.Outbox.AddJob(ctx, job)
+	return err
+}
+
+// planThread adds the annotation to the job, which sweeps its remains, if it is to be deleted: own
+// is set, and the planned comments are all that it has.
+func (d *commentDeletion) planThread(ctx context.Context, job *outbox.Job) error {
+	if !d.own || d.thread.Text(keys.Creator) != d.authors[0] {
+		return nil
+	}
+	planned := map[int64]bool{}
+	for _, c := range d.planned {
+		planned[c.ID] = true
+	}
+	for c, err := range d.s.ListComments(ctx, d.doc, d.ann, 0, len(planned)+1) {
+		if err != nil || !planned[c.ID] {
+			return err
+		}
+	}
+	d.last = birth(d.thread)
+	job.In, job.SweepAt = d.doc.OrganizationRef, d.s.Millis()+outbox.SweepAfter.Milliseconds()
+	job.Things = []outbox.JobThing{{Kind: collab.ADocument, ID: d.doc.Document, Incarnation: d.doc.Incarnation}}
+	job.Threads = []outbox.JobThread{{ID: d.ann, Birth: d.last}}
+	return nil
 }
 
 func (d *commentDeletion) by(comment store.Item) bool {
@@ -368,6 +430,7 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 		if err == nil && found[k] == nil {
 			err = collab.NoAnnotation(d.doc, d.ann)
 		}
+		d.thread = found[k]
 		for _, key := range itemKeys[1:] {
 			if it := found[key]; it != nil && belongs(it, found[k]) && d.by(it) {
 				items = append(items, it)
@@ -397,7 +460,7 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 				d.ann, collab.MaxDeleted)
 		}
 	}
-	if head == nil {
+	if d.thread = head; head == nil {
 		return nil, collab.NoAnnotation(d.doc, d.ann)
 	}
 	return items, nil

@@ -116,6 +116,50 @@ func TestDeleteUnanswered(t *testing.T) {
 	w.must(errs[0]) // it existed
 }
 
+// TestDeleteLast deletes the last comment of a thread of its author: the thread goes with it, also
+// if the deletion is repeated after a lost answer, unless somebody comments meanwhile.
+func TestDeleteLast(t *testing.T) {
+	for name, comments := range map[string]bool{"alone": false, "answered meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWriting(t, storetest.New(t))
+			_, err := w.add("a", storetest.Comment("ann", 7, 1_000))
+			w.must(err)
+			s := on(storetest.Watched(t, w.Table, func(_, body string) *http.Response {
+				if strings.Contains(body, `"ANN#a"`) && strings.Contains(body, `"Delete"`) && comments {
+					comments = false
+					_, err := w.add("a", storetest.Comment("bob", 8, collab.Millis(time.Now().Add(time.Second).UnixMilli())))
+					w.must(err)
+				}
+				return nil
+			}))
+			r := newRequest(0)
+			ids, failures, err := s.DeleteOwnComments(t.Context(), r, w.doc, "a", nil, "ann", nil)
+			if err != nil || len(ids) != 2 || len(failures) > 0 {
+				t.Fatalf("%v, %v, %v", ids, failures, err)
+			}
+			if _, _, err := s.DeleteOwnComments(t.Context(), storetest.Again(r), w.doc, "a", nil, "ann", nil); err != nil {
+				t.Errorf("repeated: %v", err)
+			}
+			w.sweep(r.JobID())
+			left := 0
+			for _, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
+				if name == "alone" {
+					storetest.WantCode(t, "the thread", err, collab.NotFound)
+					continue
+				}
+				w.must(err)
+				left++
+			}
+			if name != "alone" && left != 1 {
+				t.Errorf("%d comments are left", left)
+			}
+			if got := w.stored(); name == "alone" && len(got) != 0 {
+				t.Errorf("stored: %v", got)
+			}
+		})
+	}
+}
+
 // TestDeleteRestIsBounded checks that a part of a job searches a bounded number of annotations of
 // other agents, and that the parts together delete all of its own.
 func TestDeleteRestIsBounded(t *testing.T) {

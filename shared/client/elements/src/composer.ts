@@ -302,9 +302,10 @@ export class Composer extends LitElement {
     const before = sought();
     if (before === undefined) return this.#hide();
     this.#start = this.area.selectionEnd - before.length - 1;
+    if (!this.#adding && this.#ended(before)) return this.#hide();
     const adding = this.#adding;
     const wanted = folded(before.trim());
-    const fits = (p: Person) => folded(p.userId).startsWith(wanted) || hasWord(folded(nameOf(p)), wanted);
+    const fits = (p: Person) => folded(p.userId).startsWith(wanted) || hasWord(folded(p.name ? `${p.name} (${p.userId})` : nameOf(p)), wanted);
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
     // the list can be used while searching
     this.people = this.people.filter(fits);
@@ -319,11 +320,21 @@ export class Composer extends LitElement {
         const groups = Math.min(found.filter((p) => p.group).length, GROUPS);
         this.people = found.filter((p, i) => p.group || i < SHOWN - groups).slice(0, SHOWN);
         this.chosen = 0;
-        this.unmatched = !!wanted && !this.people.length;
+        const none = !!wanted && !this.people.length;
+        this.unmatched = none && !/\s/.test(before);
+        if (none) this.#none = [this.#start, before];
       },
       () => this.#hide(),
     );
   };
+
+  #none: [start: number, text: string] = [-1, '']; // nobody has a name with that text
+
+  /** Whether a text after an @ goes on after a name: a mentioned one, or letters that nobody has. */
+  #ended(text: string): boolean {
+    const [start, none] = this.#none;
+    return /\s/.test(text) && ((start === this.#start && text.startsWith(none)) || this.#known.some((p) => text.startsWith(`${labelOf(p, this.#known)} `)));
+  }
 
   #hide = (): void => {
     if (this.people.length) this.people = [];

@@ -305,7 +305,7 @@ export class ThreadsElement extends Connected {
     return isResolved(t) === (filter === 'resolved');
   }
 
-  /** Whether a thread has the text that the reader seeks, in any form of its letters. */
+  /** Whether a thread has all words that the reader seeks, in any order and form of their letters. */
   #matches(t: ShownThread): boolean {
     const sought = folded(this.sought.trim());
     let text = this.#texts.get(t);
@@ -314,7 +314,7 @@ export class ThreadsElement extends Connected {
       text = folded([t.targetElement?.targetText, valueOf(t.suggestion?.oldValue), valueOf(t.suggestion?.newValue), ...comments].join('\n'));
       this.#texts.set(t, text);
     }
-    return !sought || text!.includes(sought);
+    return sought.split(/\s+/).every((word) => !word || text!.includes(word));
   }
 
   readonly #texts = new WeakMap<ShownThread, string>(); // folded

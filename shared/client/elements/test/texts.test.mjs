@@ -22,9 +22,9 @@ test('names are found as the service finds them', async () => {
 test('an @ opens the list after a space, punctuation or a script without spaces', () => {
   for (const [text, name] of [
     ['@', ''], ['Hi @bo', 'bo'], ['Hi,@bo', 'bo'], ['(@bo', 'bo'], ['「@田', '田'], ['こんにちは@田', '田'], ['こんにちは＠田', '田'], ['カナー@田', '田'], ['สวัสดี@ส', 'ส'], ['ที่@ส', 'ส'],
-    ['ສະບາຍດີ@ສ', 'ສ'], ['សួស្តី@ស', 'ស'], ['မင်္ဂလာပါ@က', 'က'], ['你好@王', '王'], ['“@José', 'José'], ['@a @bo', 'bo'], ['你@好@王', '王'], ['line\n@bo', 'bo'], ['안녕 @김', '김'],
+    ['ສະບາຍດີ@ສ', 'ສ'], ['សួស្តី@ស', 'ស'], ['မင်္ဂလာပါ@က', 'က'], ['你好@王', '王'], ['“@José', 'José'], ['@a @bo', 'bo'], ['你@好@王', '王'], ['line\n@bo', 'bo'], ['안녕 @김', '김'], ['안녕@김', '김'], ['안녕하세요＠김', '김'], ['Hi @Max M', 'Max M'], ['@ann (', 'ann ('], ['@J. R', 'J. R'],
   ]) assert.equal(soughtIn(text), name, text);
-  for (const text of ['a@b', 'ann.lee@example', 'é@b', 'e\u0301@b', '5@b', 'a_@b', '안녕@김', 'https://example.com/@bo', '@bo ', '@@bo', '', 'bo']) assert.equal(soughtIn(text), undefined, text);
+  for (const text of ['a@b', 'ann.lee@example', 'é@b', 'e\u0301@b', '5@b', 'a_@b', 'https://example.com/@bo', '@ bo', '@bo\nx', '@@bo', '', 'bo']) assert.equal(soughtIn(text), undefined, text);
 });
 
 test('a name ends before another word, and anywhere in a script without spaces', () => {
