@@ -597,10 +597,12 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 //
 // With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
 // With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
-// nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
-// annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
-// would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all
-// if a person adds one.
+// nothing; 'default' removes the level. An annotation with 'mentions' or 'none' counts as read for
+// the user, and the user's notifications about it are marked as read, except mentions with
+// 'mentions', if they are among the latest 100. The request fails with NOT_FOUND if the document or
+// an annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an
+// annotation would have levels of more than 500 users, or of users with ids of more than 32,000
+// bytes in all if a person adds one.
 //
 // With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
 // With 'all', a user is notified of every thread and comment that the user can see, by the channels
@@ -1738,7 +1740,8 @@ type CommentAnnotationsGetRequest struct {
 	AgentSuggestions bool `json:"agentSuggestions,omitzero"`
 	// Only annotations with a comment by an agent
 	AgentComments bool `json:"agentComments,omitzero"`
-	// Sets unread: whether an annotation has comments that this user has not seen, see read/set
+	// Sets unread: whether an annotation that this user has not muted has comments that the user has
+	// not seen, see read/set
 	UnreadFor string `json:"unreadFor,omitzero"`
 	// Only unread annotations; requires unreadFor
 	UnreadOnly bool `json:"unreadOnly,omitzero"`
@@ -1851,7 +1854,7 @@ type Annotation struct {
 	LastUpdated time.Time `json:"lastUpdated"`
 	// Sorted by comment id
 	Comments []Comment `json:"comments"`
-	// With unreadFor: whether it has comments that this user has not seen
+	// With unreadFor: whether it has comments that this user has not seen, and is not muted
 	Unread bool `json:"unread,omitzero"`
 	// With includeDeleted: the annotation was deleted
 	Deleted bool `json:"deleted,omitzero"`
@@ -2443,7 +2446,7 @@ type DocumentCount struct {
 	Total int64 `json:"total"`
 	// True if counting stopped early
 	TotalIsAtLeast bool `json:"totalIsAtLeast,omitzero"`
-	// Annotations with unread comments; a user's own comments are read
+	// Annotations with unread comments; a user's own comments are read, and muted annotations
 	Unread int64 `json:"unread,omitzero"`
 	// True if counting stopped early
 	UnreadIsAtLeast bool `json:"unreadIsAtLeast,omitzero"`

@@ -144,6 +144,12 @@ func (f *Follows) Of(user string) Level {
 	return LevelDefault
 }
 
+// Mutes reports whether a user is not told of new comments, except mentions.
+func (f *Follows) Mutes(user string) bool {
+	level := f.Of(user)
+	return level == LevelNone || level == LevelMentions
+}
+
 // Set returns a copy of f with a user's level changed.
 func (f *Follows) Set(user string, level Level) *Follows {
 	others := func(list []string) []string {

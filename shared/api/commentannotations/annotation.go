@@ -40,7 +40,7 @@ type Annotation struct {
 	CreatedAt             collab.Timestamp        `json:"createdAt" person:"out"`
 	LastUpdated           collab.Timestamp        `json:"lastUpdated" person:"out" doc:"The latest change of the annotation and its comments"`
 	Comments              []Comment               `json:"comments" person:"out"`
-	Unread                *bool                   `json:"unread,omitzero" person:"out" doc:"With unreadFor: whether it has comments that this user has not seen"`
+	Unread                *bool                   `json:"unread,omitzero" person:"out" doc:"With unreadFor: whether it has comments that this user has not seen, and is not muted"`
 	Deleted               bool                    `json:"deleted,omitzero" person:"out" doc:"With includeDeleted: the annotation was deleted"`
 	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero" person:"out"`
 }

@@ -20,7 +20,7 @@ type CountGetRequest struct {
 type DocumentCount struct {
 	Total           int64  `json:"total" person:"out" doc:"Number of annotations"`
 	TotalIsAtLeast  bool   `json:"totalIsAtLeast,omitzero" person:"out" doc:"True if counting stopped early"`
-	Unread          *int64 `json:"unread,omitzero" person:"out" doc:"Annotations with unread comments; a user's own comments are read"`
+	Unread          *int64 `json:"unread,omitzero" person:"out" doc:"Annotations with unread comments; a user's own comments are read, and muted annotations"`
 	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" person:"out" doc:"True if counting stopped early"`
 }
 

@@ -33,7 +33,7 @@ type GetRequest struct {
 	AgentSource       *string        `json:"agentSource" rule:"notnull,id" doc:"With this agentSource in its agent"`
 	AgentSuggestions  bool           `json:"agentSuggestions" doc:"Only pending suggestions with an agent"`
 	AgentComments     bool           `json:"agentComments" doc:"Only annotations with a comment by an agent"`
-	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Sets unread: whether an annotation has comments that this user has not seen, see read/set"`
+	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Sets unread: whether an annotation that this user has not muted has comments that the user has not seen, see read/set"`
 	UnreadOnly        bool           `json:"unreadOnly" person:"in" doc:"Only unread annotations; requires unreadFor"`
 	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, earliest first (asc) or latest first (desc). Default: see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" person:"in" doc:"Last updated then or later"`

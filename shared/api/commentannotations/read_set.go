@@ -57,7 +57,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	}
 	read := func() (any, error) { return nil, nil }
 	if *req.Read && req.ReadAt == nil {
-		read = collab.Later(ctx, func() (any, error) { return nil, s.Inbox.ReadThreads(ctx, doc, req.UserID, ids) })
+		read = collab.Later(ctx, func() (any, error) { return nil, s.Inbox.ReadThreads(ctx, doc, req.UserID, ids, true) })
 	}
 	var errs []error
 	switch {

@@ -153,7 +153,9 @@ content: the newest threads first, at most 20 events, and the number of the othe
 
 With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
 With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
-nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
+nothing; 'default' removes the level. An annotation with 'mentions' or 'none' counts as read for the
+user, and the user's notifications about it are marked as read, except mentions with 'mentions', if
+they are among the latest 100. The request fails with NOT_FOUND if the document or an
 annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
 would have levels of more than 500 users, or of users with ids of more than 32,000 bytes in all if a
 person adds one.
@@ -278,7 +280,7 @@ func (s *Service) setLevel(
 	if ids == nil {
 		return s.Threads.FollowAll(ctx, call.Request, docs, users, req.Level)
 	}
-	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level, func(a *collab.Annotation) error {
+	err := errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level, func(a *collab.Annotation) error {
 		for _, v := range viewers[0] {
 			if !v.Sees(a.Visibility, a.CreatorID) {
 				return collab.NoAnnotation(docs[0], a.ID)
@@ -286,4 +288,11 @@ func (s *Service) setLevel(
 		}
 		return nil
 	})...)
+	if err != nil || req.Level != collab.LevelNone && req.Level != collab.LevelMentions {
+		return err
+	}
+	for _, u := range users {
+		err = errors.Join(err, s.Inbox.ReadThreads(ctx, docs[0], u, ids, req.Level == collab.LevelNone))
+	}
+	return err
 }

@@ -467,10 +467,10 @@ func TestThreadReadsMarked(t *testing.T) {
 		check(test.want)
 	}
 	change(collab.NotificationChange{Unread: true})
-	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", []string{"thread"}))
+	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", []string{"thread"}, true))
 	check(true)
 	for _, read := range []func(){
-		func() { must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", nil)) },
+		func() { must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", nil, true)) },
 		func() { change(collab.NotificationChange{Read: []string{"bob"}}) },
 		func() { must.Do(t, s.ReadUntil(t.Context(), org, "bob", 1_000)) },
 		func() { must.Do(t, s.ReadUntil(t.Context(), org, "bob", 1_001)) },

@@ -176,15 +176,15 @@ func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user 
 const threadsLooked = 100
 
 // ReadThreads marks notifications about annotations of a document as read, among the user's latest
-// 100. nil annotations means all.
-func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string) error {
+// 100. nil annotations means all. Without mentions, it leaves those about mentions of the user.
+func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string, mentions bool) error {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	pointers, _, err := s.pointers(ctx, doc.OrganizationRef, q, "", threadsLooked)
 	if err != nil {
 		return err
 	}
 	return s.readPointers(ctx, doc, user, collab.Where(pointers, func(p pointer) bool {
-		return p.about(doc) && (annotations == nil || slices.Contains(annotations, p.Annotation))
+		return p.about(doc) && (mentions || !p.Mentioned) && (annotations == nil || slices.Contains(annotations, p.Annotation))
 	}))
 }
 

@@ -412,20 +412,39 @@ func (s *Store) countIn(
 		unsure, n.UnreadAtLeast = unsure[:most], true
 	}
 	var mu sync.Mutex
+	var unread []keys.Key
 	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
 		e, _ := p.entryOf(unsure[i])
-		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, states.before(e.id, unsure[i]))
+		k := headKey(doc, e.id)
+		found, sure, err := s.unreadIn(ctx, k, unsure[i], user, states.before(e.id, unsure[i]))
 		if err == collab.ErrRead {
 			err = nil
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if unread {
-			n.Unread++
+		if found {
+			unread = append(unread, k)
 		}
 		n.UnreadAtLeast = n.UnreadAtLeast || !sure
 		return err
 	})
+	if err != nil {
+		return n, err
+	}
+	heads, err := s.GetAll(ctx, unread, false)
+	if err == collab.ErrRead {
+		n.UnreadAtLeast = true
+		return n, nil
+	}
+	for _, it := range heads {
+		a, err := readHead(it)
+		if err != nil {
+			return n, err
+		}
+		if !a.Follows.Mutes(user) {
+			n.Unread++
+		}
+	}
 	return n, err
 }
 
@@ -506,7 +525,7 @@ func (w *walk) isUnread(doc collab.DocumentRef, head store.Item, t *collab.Threa
 	if w.q.UnreadFor == "" {
 		return true
 	}
-	unread := t.UnreadBy(w.q.UnreadFor, w.states[doc].before(t.ID, head))
+	unread := t.UnreadBy(w.q.UnreadFor, w.states[doc].before(t.ID, head)) && !t.Follows.Mutes(w.q.UnreadFor)
 	t.Unread = &unread
 	return unread || !w.q.UnreadOnly
 }

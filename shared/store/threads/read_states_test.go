@@ -51,7 +51,7 @@ func TestReadStateBudgets(t *testing.T) {
 	}
 	holds("all", 12, count("", nil, annotations, 0))
 	holds("in a status", 4, count("", []string{"RARE"}, annotations/4, 0))
-	holds("of one who has read nothing", 12+annotations/2+1, count("eve", nil, annotations, annotations))
+	holds("of one who has read nothing", 12+annotations+1, count("eve", nil, annotations, annotations))
 	set := func(ids ...string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			errs, err := s.SetRead(ctx, newRequest(5_000), doc, "eve", ids, true, nil)
@@ -65,7 +65,7 @@ func TestReadStateBudgets(t *testing.T) {
 	}
 	holds("read one", 4, set("a001"))
 	holds("read it again", 3, set("a001"))
-	holds("of one who has read one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
+	holds("of one who has read one", 12+annotations+1, count("eve", nil, annotations, annotations-1))
 	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllRead(ctx, newRequest(6_000), doc, "eve", true) })
 	holds("of one who has read all", 12.5, count("eve", nil, annotations, 0))
 }

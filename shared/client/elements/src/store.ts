@@ -361,6 +361,7 @@ export class Store {
         const thread = this.#threads.get(annotationId);
         // polls do not return it: it does not change the thread
         if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
+        if (p.level) void this.find(annotationId).catch(() => {}); // a muted thread is never unread
         this.#replace(p, {...p, sent: true});
         p.done?.();
       } catch (e) {
