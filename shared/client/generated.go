@@ -592,8 +592,10 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // channels, such as 'slack', with names of at most 100 bytes: when an email would leave, webhooks
 // get the event notification.due for each of them. A person replaces 'inbox' and 'email' alone.
 //
-// With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
-// content: the newest threads first, at most 20 events, and the number of the others.
+// With mailFrequency, a user gets one email an hour, one a day at a given hour, or one a week,
+// about unread content: the newest threads first, at most 20 events, and the number of the others.
+// With quietHours, an email or a notification.due that would be due in the hours or on the days
+// waits until they end, with every frequency; inboxes do not wait.
 //
 // With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
 // With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
@@ -2564,10 +2566,14 @@ type NotificationConfig struct {
 	Metadata Metadata `json:"metadata"`
 	// all: the user follows the document; otherwise absent
 	Level Level `json:"level,omitzero"`
-	// instant: as set for the account; hourly or daily: about unread content. Default: instant
+	// instant: as set for the account; hourly, daily or weekly: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// With daily: 0 to 23, in timeZone
+	// With weekly: the day of the week, in timeZone
+	MailDay Weekday `json:"mailDay,omitzero"`
+	// With daily or weekly: 0 to 23, in timeZone
 	MailHour int64 `json:"mailHour,omitzero"`
+	// Times without emails, in timeZone
+	QuietHours *QuietHours `json:"quietHours,omitzero"`
 	// IANA time zone, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
@@ -2613,7 +2619,33 @@ const (
 	MailFrequencyInstant MailFrequency = "instant"
 	MailFrequencyHourly  MailFrequency = "hourly"
 	MailFrequencyDaily   MailFrequency = "daily"
+	MailFrequencyWeekly  MailFrequency = "weekly"
 )
+
+// Weekday is one of the values below.
+type Weekday string
+
+// The values of Weekday.
+const (
+	WeekdayMonday    Weekday = "monday"
+	WeekdayTuesday   Weekday = "tuesday"
+	WeekdayWednesday Weekday = "wednesday"
+	WeekdayThursday  Weekday = "thursday"
+	WeekdayFriday    Weekday = "friday"
+	WeekdaySaturday  Weekday = "saturday"
+	WeekdaySunday    Weekday = "sunday"
+)
+
+// QuietHours is the value of quietHours: times without emails, in timeZone; null for none. Not with
+// documentIds. Default: unchanged.
+type QuietHours struct {
+	// Beginning of the quiet hours of each day, as HH:MM; requires to
+	From string `json:"from,omitzero"`
+	// Their end, as HH:MM, on the next day if it is before from; requires from
+	To string `json:"to,omitzero"`
+	// Quiet days of the week, each once
+	Days []Weekday `json:"days,omitzero"`
+}
 
 // NotificationsAddRequest is the request of Notifications.Add.
 type NotificationsAddRequest struct {
@@ -2869,12 +2901,17 @@ type NotificationsSetConfigRequest struct {
 	Level Level `json:"level,omitzero"`
 	// The preferences by channel. Default: unchanged
 	Config *ChannelsChange `json:"config,omitzero"`
-	// Frequency of emails: instant, hourly, or daily at mailHour; not with documentIds. Default:
-	// unchanged
+	// Frequency of emails: instant, hourly, daily at mailHour, or weekly on mailDay at mailHour; not
+	// with documentIds. Default: unchanged
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// With daily: the hour of the day in timeZone. Default: 8
+	// With weekly: the day of the week in timeZone. Default: monday
+	MailDay Weekday `json:"mailDay,omitzero"`
+	// With daily or weekly: the hour of the day in timeZone. Default: 8
 	MailHour *int64 `json:"mailHour,omitzero"`
-	// With mailFrequency: an IANA time zone, such as Europe/Berlin. Default: the user's, else UTC
+	// Times without emails, in timeZone; null for none. Not with documentIds. Default: unchanged
+	QuietHours Field[QuietHours] `json:"quietHours,omitzero"`
+	// With mailFrequency or quietHours: an IANA time zone, such as Europe/Berlin. Default: the user's,
+	// else UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3521,11 +3558,15 @@ type DataPreferences struct {
 	DocumentID string `json:"documentId,omitzero"`
 	// By channel
 	Config json.RawMessage `json:"config"`
-	// Of the organization: the frequency of emails, if one is set
+	// instant: as set for the account; hourly, daily or weekly: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// With daily: the hour of the day in timeZone
+	// With weekly: the day of the week, in timeZone
+	MailDay Weekday `json:"mailDay,omitzero"`
+	// With daily or weekly: 0 to 23, in timeZone
 	MailHour int64 `json:"mailHour,omitzero"`
-	// The time zone of the emails
+	// Times without emails, in timeZone
+	QuietHours *QuietHours `json:"quietHours,omitzero"`
+	// IANA time zone, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -4192,10 +4233,14 @@ type UserConfig struct {
 	DocumentID string `json:"documentId,omitzero"`
 	// By channel, without unset ones
 	Config ChannelsSet `json:"config"`
-	// instant: as set for the account; hourly or daily: about unread content. Default: instant
+	// instant: as set for the account; hourly, daily or weekly: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// With daily: 0 to 23, in timeZone
+	// With weekly: the day of the week, in timeZone
+	MailDay Weekday `json:"mailDay,omitzero"`
+	// With daily or weekly: 0 to 23, in timeZone
 	MailHour int64 `json:"mailHour,omitzero"`
+	// Times without emails, in timeZone
+	QuietHours *QuietHours `json:"quietHours,omitzero"`
 	// IANA time zone, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -43,41 +44,128 @@ const (
 	MailInstant MailFrequency = "instant" // by the account's settings
 	MailHourly  MailFrequency = "hourly"  // every full hour
 	MailDaily   MailFrequency = "daily"   // once a day, at an hour of the user's choice
+	MailWeekly  MailFrequency = "weekly"  // once a week, on a day and at an hour of the user's choice
 )
 
-func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily) }
+func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily, MailWeekly) }
+
+// Hours reports whether emails of a frequency have an hour.
+func (f MailFrequency) Hours() bool { return f == MailDaily || f == MailWeekly }
 
 const MailHour = 8
 
-// MailTimes are a user's email times. The zero value is MailInstant.
-type MailTimes struct {
-	Frequency MailFrequency `json:"mailFrequency" dynamodbav:"mfr,omitempty"`
-	// Hour of MailDaily: 0 to 23, in Zone.
-	Hour int64 `json:"mailHour" dynamodbav:"mhr,omitempty"`
-	// IANA name, such as Europe/Berlin; "" is UTC.
-	Zone string `json:"timeZone" dynamodbav:"mtz,omitempty"`
+// Weekday is the name of a day of the week.
+type Weekday string
+
+const Monday Weekday = "monday"
+
+var weekdays = []Weekday{"sunday", Monday, "tuesday", "wednesday", "thursday", "friday", "saturday"}
+
+func (Weekday) Values() []string { return texts(append(slices.Clone(weekdays[1:]), weekdays[0])...) }
+
+func (d Weekday) day() time.Weekday { return time.Weekday(max(slices.Index(weekdays, d), 0)) }
+
+// QuietHours are the times at which a user gets no emails. The zero value is none.
+type QuietHours struct {
+	// Minutes of each day, from one before the other; none if they are equal.
+	From int64 `dynamodbav:"qfr,omitempty"`
+	To   int64 `dynamodbav:"qto,omitempty"`
+	// Whole days: a bit for each time.Weekday.
+	Days int64 `dynamodbav:"qdy,omitempty"`
 }
 
-// Next returns the time of the next hourly or daily email after a time, zero for MailInstant. An
-// unknown zone is UTC.
-func (m MailTimes) Next(now time.Time) time.Time {
-	switch m.Frequency {
-	case MailHourly:
-		return now.Truncate(time.Hour).Add(time.Hour)
-	case MailDaily:
-		zone := m.Location()
-		year, month, day := now.In(zone).Date()
-		for ; ; day++ {
-			at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
-			if begin, end := at.ZoneBounds(); at.Hour() != int(m.Hour) && !at.Equal(begin) {
-				at = end // daylight saving time skips the hour
-			}
-			if at.After(now) {
-				return at
-			}
+// Quiet returns quiet hours on days, and of each day from one minute before another.
+func Quiet(from, to int64, days []Weekday) (q QuietHours) {
+	q.From, q.To = from, to
+	for _, d := range days {
+		q.Days |= 1 << d.day()
+	}
+	return q
+}
+
+// Weekdays returns the quiet days, Monday first.
+func (q QuietHours) Weekdays() (days []Weekday) {
+	for i := range 7 {
+		if d := (i + 1) % 7; q.Days&(1<<d) != 0 {
+			days = append(days, weekdays[d])
 		}
 	}
-	return time.Time{}
+	return days
+}
+
+// MailTimes are a user's email times. The zero value is MailInstant.
+type MailTimes struct {
+	Frequency MailFrequency `dynamodbav:"mfr,omitempty"`
+	// Day of MailWeekly.
+	Day Weekday `dynamodbav:"mdy,omitempty"`
+	// Hour of MailDaily and MailWeekly: 0 to 23, in Zone.
+	Hour int64 `dynamodbav:"mhr,omitempty"`
+	QuietHours
+	// IANA name, such as Europe/Berlin; "" is UTC.
+	Zone string `dynamodbav:"mtz,omitempty"`
+}
+
+// Due returns the time at which an email leaves that is due at a time by the account's settings:
+// with the next hourly, daily or weekly one after now, or then, and not in quiet hours. An unknown
+// zone is UTC.
+func (m MailTimes) Due(now, due time.Time) time.Time {
+	if next := m.next(now); !next.IsZero() {
+		due = next
+	}
+	return m.Awake(due)
+}
+
+// next returns the time of the next hourly, daily or weekly email after a time, zero for
+// MailInstant.
+func (m MailTimes) next(now time.Time) time.Time {
+	switch {
+	case m.Frequency == MailHourly:
+		return now.Truncate(time.Hour).Add(time.Hour)
+	case !m.Frequency.Hours():
+		return time.Time{}
+	}
+	zone := m.Location()
+	year, month, day := now.In(zone).Date()
+	for ; ; day++ {
+		at := clock(year, month, day, 60*m.Hour, zone)
+		if at.After(now) && (m.Frequency == MailDaily || time.Date(year, month, day, 12, 0, 0, 0, time.UTC).Weekday() == m.Day.day()) {
+			return at
+		}
+	}
+}
+
+// clock returns the first time at a minute of a day, or after it if daylight saving time skips it.
+func clock(year int, month time.Month, day int, minute int64, zone *time.Location) time.Time {
+	at := time.Date(year, month, day, 0, int(minute), 0, 0, zone)
+	if begin, end := at.ZoneBounds(); int64(60*at.Hour()+at.Minute()) != minute && !at.Equal(begin) {
+		return end
+	}
+	return at
+}
+
+// Awake returns the first time from a time on that is not in quiet hours.
+func (m MailTimes) Awake(at time.Time) time.Time {
+	zone := m.Location()
+	for {
+		local := at.In(zone)
+		year, month, day := local.Date()
+		minute := int64(60*local.Hour() + local.Minute())
+		end := m.To
+		switch {
+		case m.Days&(1<<local.Weekday()) != 0:
+			day, end = day+1, 0
+		case m.From <= m.To && (minute < m.From || minute >= m.To), m.From > m.To && minute < m.From && minute >= m.To:
+			return at
+		case minute >= m.To:
+			day++
+		}
+		next := clock(year, month, day, end, zone)
+		if !next.After(at) { // a clock that is set back shows the time again
+			_, offset := local.Zone()
+			next = time.Date(year, month, day, 0, int(end), 0, 0, time.FixedZone("", offset))
+		}
+		at = next
+	}
 }
 
 // Location returns the user's time zone, UTC if it is unknown.

@@ -211,11 +211,11 @@ func TestMailTimes(t *testing.T) {
 		{daily(8, "none"), "2027-03-01T07:00:00Z", "2027-03-01T08:00:00Z"},
 	} {
 		now, err := time.Parse(time.RFC3339, test.now)
-		if got := test.of.Next(now).UTC().Format(time.RFC3339); err != nil || got != test.want {
+		if got := test.of.Due(now, now).UTC().Format(time.RFC3339); err != nil || got != test.want {
 			t.Errorf("%+v after %s: %s, want %s", test.of, test.now, got, test.want)
 		}
 	}
-	if !(collab.MailTimes{}).Next(time.Now()).IsZero() {
+	if now := time.Now(); !(collab.MailTimes{}).Due(now, now).Equal(now) {
 		t.Error("an instant mail has a time")
 	}
 }

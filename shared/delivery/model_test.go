@@ -48,7 +48,8 @@ type sightModel struct {
 	follows map[string]bool                    // followers of the document
 	// for the document "doc" and the organization "", by user
 	prefers map[string]map[string]collab.Preferences
-	facts   []*fact // events so far
+	times   map[string]collab.MailTimes // by user
+	facts   []*fact                     // events so far
 	texts   int
 
 	mu    sync.Mutex
@@ -265,6 +266,9 @@ func (w watchedMailer) look(n mail.Email) (told []*fact) {
 	m, to := w.m, n.To.UserID
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if now := m.Now(); m.times[to].Awake(now).After(now) && !m.off {
+		m.blame("a mail comes to %s at %s, in the quiet hours of %+v", to, now, m.times[to])
+	}
 	for _, thread := range n.Threads {
 		for _, c := range thread.Earlier {
 			m.holds(to, *c.Text, "what was said earlier in a mail")
@@ -528,13 +532,19 @@ func (m *sightModel) share(thread string, is *collab.Visibility, alone bool) (ev
 
 // setTimes sets a random schedule of emails.
 func (m *sightModel) setTimes(user string) {
-	m.frequency(user, collab.MailTimes{
+	times := collab.MailTimes{
 		Frequency: rapid.SampledFrom([]collab.MailFrequency{
-			collab.MailInstant, collab.MailInstant, collab.MailHourly, collab.MailDaily,
+			collab.MailInstant, collab.MailInstant, collab.MailHourly, collab.MailDaily, collab.MailWeekly,
 		}).Draw(m.t, "frequency"),
+		Day: collab.Monday,
+		QuietHours: rapid.SampledFrom([]collab.QuietHours{
+			{}, {}, collab.Quiet(20*60, 8*60, nil), collab.Quiet(0, 0, []collab.Weekday{"saturday", "sunday"}), collab.Quiet(12*60, 13*60, []collab.Weekday{"monday"}),
+		}).Draw(m.t, "quiet"),
 		Hour: rapid.SampledFrom([]int64{0, 8, 15}).Draw(m.t, "hour"),
 		Zone: rapid.SampledFrom([]string{"Europe/Berlin", "America/Havana", ""}).Draw(m.t, "zone"),
-	})
+	}
+	m.times[user] = times
+	m.frequency(user, times)
 }
 
 // setBatch sets random settings for combining and delaying emails.
@@ -765,7 +775,7 @@ func TestNoLeakToUnauthorized(t *testing.T) {
 			t: rt, access: map[string]collab.Access{}, members: map[string]bool{}, removed: map[string]bool{},
 			grants: map[string]map[string]bool{"doc": {}, "f": {}}, group: map[string]bool{"bob": true, "cid": true},
 			threads: map[string]*collab.Visibility{}, said: map[string]map[int64]remark{}, levels: map[string]map[string]collab.Level{},
-			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, more: map[string]bool{}, moreDue: map[string]bool{},
+			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, times: map[string]collab.MailTimes{}, more: map[string]bool{}, moreDue: map[string]bool{},
 		}
 		m.account = w.account(m.setBatch)
 		m.hooked(m.slack)

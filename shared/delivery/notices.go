@@ -63,15 +63,13 @@ func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list
 // is due: at the same time on all channels.
 func (r *eventRun) noticeFor(id, channel string, d *decision) (outbox.Notice, collab.Millis) {
 	to := outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
-	if next := d.times.Next(r.Now()); !next.IsZero() {
-		return outbox.NoticeAbout(to, channel), next.UnixMilli()
-	}
-	due := r.event.Time + r.mailDelay(r.settings).Milliseconds()
+	event := time.UnixMilli(r.event.Time)
+	due := d.times.Due(r.Now(), event.Add(r.mailDelay(r.settings))).UnixMilli()
 	switch {
-	case r.settings.MailBatch == collab.BatchPerson:
+	case d.times.Frequency != "" && d.times.Frequency != collab.MailInstant, r.settings.MailBatch == collab.BatchPerson:
 		return outbox.NoticeAbout(to, channel), due
 	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
-		return outbox.NoticeAbout(to, channel, id), r.event.Time
+		return outbox.NoticeAbout(to, channel, id), d.times.Awake(event).UnixMilli()
 	}
 	return outbox.NoticeAbout(to, channel, r.document.Document, r.event.AnnotationID), due
 }
@@ -128,10 +126,7 @@ func (r *noticeRun) next(ctx context.Context) (collab.Millis, error) {
 		}
 		r.times = &list[0].Mail
 	}
-	if next := collab.Deref(r.times).Next(r.Now()); !next.IsZero() {
-		return next.UnixMilli(), nil
-	}
-	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli(), nil
+	return collab.Deref(r.times).Due(r.Now(), r.Now().Add(r.mailDelay(r.account.Settings))).UnixMilli(), nil
 }
 
 // run sends the notice, or returns the time of the next attempt.
@@ -172,6 +167,8 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 		return r.Now().Add(access.SilentPause).UnixMilli(), nil
 	case err != nil:
 		return 0, err
+	case len(told.entries) > 0 && r.awake().After(r.Now()):
+		return r.awake().UnixMilli(), nil
 	case len(told.entries) > 0 && r.byEmail():
 		due, err = r.send(ctx, told)
 	case len(told.entries) > 0:
@@ -182,6 +179,9 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 	}
 	return 0, r.list.Finish(ctx)
 }
+
+// awake returns the end of the recipient's quiet hours, now outside of them.
+func (r *noticeRun) awake() time.Time { return collab.Deref(r.times).Awake(r.Now()) }
 
 // spent charges the account for an email or a notification.due event.
 func (r *noticeRun) spent(ctx context.Context) {

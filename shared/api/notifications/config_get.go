@@ -34,18 +34,20 @@ type NotificationConfig struct {
 
 // MailTimes are the times of a user's emails in an organization.
 type MailTimes struct {
-	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" person:"out" doc:"instant: as set for the account; hourly or daily: about unread content. Default: instant"`
-	MailHour      *int64               `json:"mailHour,omitempty" person:"out" doc:"With daily: 0 to 23, in timeZone"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" person:"out" doc:"instant: as set for the account; hourly, daily or weekly: about unread content. Default: instant"`
+	MailDay       collab.Weekday       `json:"mailDay,omitempty" person:"out" doc:"With weekly: the day of the week, in timeZone"`
+	MailHour      *int64               `json:"mailHour,omitempty" person:"out" doc:"With daily or weekly: 0 to 23, in timeZone"`
+	QuietHours    *QuietHours          `json:"quietHours,omitempty" person:"out" doc:"Times without emails, in timeZone"`
 	TimeZone      string               `json:"timeZone,omitempty" person:"out" doc:"IANA time zone, such as Europe/Berlin. Default: UTC"`
 }
 
-// mailTimesOf returns nil if none are set.
-func mailTimesOf(m collab.MailTimes) *MailTimes {
-	if m.Frequency == "" {
+// MailTimesOf returns nil if none are set.
+func MailTimesOf(m collab.MailTimes) *MailTimes {
+	if m.Frequency == "" && m.QuietHours == (collab.QuietHours{}) {
 		return nil
 	}
-	times := &MailTimes{MailFrequency: m.Frequency, TimeZone: m.Zone}
-	if m.Frequency == collab.MailDaily {
+	times := &MailTimes{MailFrequency: m.Frequency, MailDay: m.Day, QuietHours: quietOf(m.QuietHours), TimeZone: m.Zone}
+	if m.Frequency.Hours() {
 		times.MailHour = &m.Hour
 	}
 	return times
@@ -141,7 +143,7 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
 			Level:    levels[d],
 
-			MailTimes: mailTimesOf(times),
+			MailTimes: MailTimesOf(times),
 		}
 	}
 	call.Items = len(list)

@@ -1,11 +1,14 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 	_ "time/tzdata" // Lambda has none
 
 	"collabdata/shared/api/rpc"
@@ -26,15 +29,71 @@ type ConfigSetRequest struct {
 // ConfigChange is a change of a user's preferences, for a document or an organization.
 type ConfigChange struct {
 	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"The preferences by channel. Default: unchanged"`
-	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"Frequency of emails: instant, hourly, or daily at mailHour; not with documentIds. Default: unchanged"`
-	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day in timeZone. Default: 8"`
-	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: an IANA time zone, such as Europe/Berlin. Default: the user's, else UTC"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"Frequency of emails: instant, hourly, daily at mailHour, or weekly on mailDay at mailHour; not with documentIds. Default: unchanged"`
+	MailDay       collab.Weekday       `json:"mailDay" rule:"notnull" person:"in" doc:"With weekly: the day of the week in timeZone. Default: monday"`
+	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily or weekly: the hour of the day in timeZone. Default: 8"`
+	QuietHours    rpc.Opt[QuietHours]  `json:"quietHours" person:"in" doc:"Times without emails, in timeZone; null for none. Not with documentIds. Default: unchanged"`
+	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency or quietHours: an IANA time zone, such as Europe/Berlin. Default: the user's, else UTC"`
+}
+
+// QuietHours are times without emails: hours of each day, whole days, or both.
+type QuietHours struct {
+	From *string          `json:"from,omitempty" rule:"notnull" person:"in,out" doc:"Beginning of the quiet hours of each day, as HH:MM; requires to"`
+	To   *string          `json:"to,omitempty" rule:"notnull" person:"in,out" doc:"Their end, as HH:MM, on the next day if it is before from; requires from"`
+	Days []collab.Weekday `json:"days,omitempty" rule:"notnull,nonempty,max=6" person:"in,out" doc:"Quiet days of the week, each once"`
+}
+
+// Validate checks the times and days.
+func (q *QuietHours) Validate(m *rpc.Violations) {
+	if q.From == nil && q.To == nil && q.Days == nil {
+		m.Add("", "requires from and to, or days")
+	}
+	checkClock(m, "from", q.From, q.To)
+	checkClock(m, "to", q.To, q.From)
+	if q.From != nil && q.To != nil && *q.From == *q.To {
+		m.Add("to", "must differ from the other end")
+	}
+	rpc.Unique(m, "days[%d]", q.Days, func(d *collab.Weekday) *collab.Weekday { return d })
+}
+
+// checkClock checks one end of quiet hours.
+func checkClock(m *rpc.Violations, field string, text, other *string) {
+	const form = "15:04"
+	switch _, err := time.Parse(form, collab.Deref(text)); {
+	case text == nil && other != nil:
+		m.Add(field, "is required with the other end")
+	case text != nil && (err != nil || len(*text) != len(form)):
+		m.Add(field, "must be a time of the day as HH:MM, such as 20:00")
+	}
+}
+
+func (q QuietHours) hours() collab.QuietHours {
+	return collab.Quiet(minuteOf(q.From), minuteOf(q.To), q.Days)
+}
+
+// minuteOf returns the minute of the day of a valid time, 0 for none.
+func minuteOf(text *string) int64 {
+	at, _ := time.Parse("15:04", collab.Deref(text))
+	return int64(60*at.Hour() + at.Minute())
+}
+
+// quietOf returns nil if there are none.
+func quietOf(q collab.QuietHours) *QuietHours {
+	if q == (collab.QuietHours{}) {
+		return nil
+	}
+	quiet := &QuietHours{Days: q.Weekdays()}
+	if q.From != q.To {
+		text := func(minute int64) *string { return new(fmt.Sprintf("%02d:%02d", minute/60, minute%60)) }
+		quiet.From, quiet.To = text(q.From), text(q.To)
+	}
+	return quiet
 }
 
 // Validate checks the combination of fields.
 func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
-	if r.Config == nil && r.MailFrequency == "" && r.AnnotationIDs == nil && r.Level == "" {
-		m.Add("config", "is required without mailFrequency and level")
+	if r.Config == nil && !r.Times() && r.AnnotationIDs == nil && r.Level == "" {
+		m.Add("config", "is required without mailFrequency, quietHours and level")
 	}
 	if r.AnnotationIDs != nil && len(r.DocumentIDs) != 1 {
 		m.Add("documentIds", "must have one document if annotationIds is set")
@@ -50,22 +109,29 @@ func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
 	case r.AnnotationIDs == nil && (r.Level == collab.LevelMentions || r.Level == collab.LevelNone):
 		m.Add("level", "must be %s or %s for documents", collab.LevelAll, collab.LevelDefault)
 	}
+	const whole = "cannot be combined with documentIds: it applies to the whole organization"
 	if r.MailFrequency != "" && r.DocumentIDs != nil {
-		m.Add("mailFrequency", "cannot be combined with documentIds: it applies to the whole organization")
+		m.Add("mailFrequency", whole)
+	}
+	if r.QuietHours.Raw != nil && r.DocumentIDs != nil {
+		m.Add("quietHours", whole)
 	}
 	r.ConfigChange.Validate(m)
 }
 
 // Validate checks the times of emails.
 func (c *ConfigChange) Validate(m *rpc.Violations) {
-	if c.MailHour != nil && c.MailFrequency != collab.MailDaily {
-		m.Add("mailHour", "requires the mailFrequency daily")
+	if c.MailHour != nil && !c.MailFrequency.Hours() {
+		m.Add("mailHour", "requires the mailFrequency daily or weekly")
+	}
+	if c.MailDay != "" && c.MailFrequency != collab.MailWeekly {
+		m.Add("mailDay", "requires the mailFrequency weekly")
 	}
 	if c.TimeZone == nil {
 		return
 	}
-	if c.MailFrequency == "" {
-		m.Add("timeZone", "requires mailFrequency")
+	if !c.Times() {
+		m.Add("timeZone", "requires mailFrequency or quietHours")
 	} else if err := collab.CheckZone(*c.TimeZone); err != nil {
 		m.Add("timeZone", "%v", err)
 	}
@@ -79,16 +145,32 @@ func (c *ConfigChange) Preferences() collab.Preferences {
 	return collab.Preferences{Inbox: c.Config.Inbox.Value, Email: c.Config.Email.Value, Further: c.Config.further}
 }
 
-// MailTimes returns the times of emails to set. The zero value means none.
-func (c *ConfigChange) MailTimes() collab.MailTimes {
-	times := collab.MailTimes{Frequency: c.MailFrequency, Zone: collab.Deref(c.TimeZone)}
-	if times.Frequency == collab.MailDaily {
-		if times.Hour = collab.MailHour; c.MailHour != nil {
-			times.Hour = *c.MailHour
+// Times reports whether it changes times of emails.
+func (c *ConfigChange) Times() bool { return c.MailFrequency != "" || c.QuietHours.Raw != nil }
+
+// Change returns other times of emails with the ones to set. Without a time zone, it keeps the
+// other one.
+func (c *ConfigChange) Change(times collab.MailTimes) collab.MailTimes {
+	if c.MailFrequency != "" {
+		times.Frequency, times.Day, times.Hour = c.MailFrequency, "", 0
+		if times.Frequency == collab.MailWeekly {
+			times.Day = cmp.Or(c.MailDay, collab.Monday)
+		}
+		if times.Frequency.Hours() {
+			if times.Hour = collab.MailHour; c.MailHour != nil {
+				times.Hour = *c.MailHour
+			}
 		}
 	}
+	if c.QuietHours.Raw != nil {
+		times.QuietHours = c.QuietHours.Value.hours()
+	}
+	times.Zone = cmp.Or(collab.Deref(c.TimeZone), times.Zone)
 	return times
 }
+
+// MailTimes returns the times of emails to set. The zero value means none.
+func (c *ConfigChange) MailTimes() collab.MailTimes { return c.Change(collab.MailTimes{}) }
 
 // ChannelsChange replaces a user's preferences, including further channels. An absent or null
 // channel falls back from the document to the organization, and then to the default.
@@ -148,8 +230,10 @@ requires at least one channel. Besides 'inbox' and 'email' it can have 20 furthe
 as 'slack', with names of at most 100 bytes: when an email would leave, webhooks get the event
 notification.due for each of them. A person replaces 'inbox' and 'email' alone.
 
-With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
-content: the newest threads first, at most 20 events, and the number of the others.
+With mailFrequency, a user gets one email an hour, one a day at a given hour, or one a week, about
+unread content: the newest threads first, at most 20 events, and the number of the others. With
+quietHours, an email or a notification.due that would be due in the hours or on the days waits until
+they end, with every frequency; inboxes do not wait.
 
 With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
 With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
@@ -201,8 +285,8 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		}
 		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
 	}
-	if err == nil && req.MailFrequency != "" {
-		err = s.setMailTimes(ctx, org, users, req.MailTimes())
+	if err == nil && req.Times() {
+		err = s.setMailTimes(ctx, org, users, req)
 	}
 	if err != nil {
 		return nil, err
@@ -219,28 +303,25 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	return results, nil
 }
 
-// setMailTimes sets the times of emails. A daily email without a time zone takes the user's current
-// one.
-func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, times collab.MailTimes) error {
-	if times.Frequency != collab.MailDaily || times.Zone != "" {
-		return s.Directory.SetMailTimes(ctx, org, users, times)
-	}
-	zones, err := s.Directory.TimeZones(ctx, org, users)
-	if err != nil {
-		return err
-	}
-	byZone := map[string][]string{}
-	for _, u := range users {
-		zone := zones[u]
-		byZone[zone] = append(byZone[zone], u)
-	}
-	for zone, users := range byZone {
-		times.Zone = zone
-		if err := s.Directory.SetMailTimes(ctx, org, users, times); err != nil {
+// setMailTimes sets the times of emails. Those that need a time zone and have none take the user's
+// current one.
+func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, req *ConfigSetRequest) error {
+	var zones map[string]string
+	var err error
+	if req.TimeZone == nil {
+		if zones, err = s.Directory.TimeZones(ctx, org, users); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.Directory.ChangeMailTimes(ctx, org, users, func(user string, times collab.MailTimes) collab.MailTimes {
+		if times = req.Change(times); req.TimeZone == nil && (req.MailFrequency.Hours() || times.Zone == "") {
+			times.Zone = zones[user]
+		}
+		if !times.Frequency.Hours() && times.QuietHours == (collab.QuietHours{}) && req.TimeZone == nil {
+			times.Zone = ""
+		}
+		return times
+	})
 }
 
 // visible opens documents, with the users as their viewers. It returns NOT_FOUND if a document does

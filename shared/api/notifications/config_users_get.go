@@ -79,7 +79,7 @@ func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *Confi
 		for _, name := range slices.Sorted(maps.Keys(p.Further)) {
 			c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
 		}
-		page.Add(UserConfig{p.User, p.Document, c, mailTimesOf(p.Mail)}) // 1,000 of at most 3,000 bytes
+		page.Add(UserConfig{p.User, p.Document, c, MailTimesOf(p.Mail)}) // 1,000 of at most 3,000 bytes
 	}
 	if next != nil {
 		page.Next(next)

@@ -341,8 +341,8 @@ type PreferenceRecord struct {
 // Validate rejects times of emails for a document.
 func (r *PreferenceRecord) Validate(m *rpc.Violations) {
 	r.ConfigChange.Validate(m)
-	if r.DocumentID != nil && r.MailFrequency != "" {
-		m.Add("mailFrequency", "cannot be combined with documentId")
+	if r.DocumentID != nil && r.Times() {
+		m.Add("documentId", "cannot be combined with mailFrequency and quietHours")
 	}
 }
 

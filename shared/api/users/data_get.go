@@ -46,10 +46,7 @@ type DataGrant struct {
 type DataPreferences struct {
 	DocumentID string                       `json:"documentId,omitempty" doc:"Absent for the organization"`
 	Config     map[string]collab.Preference `json:"config" doc:"By channel"`
-
-	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" doc:"Of the organization: the frequency of emails, if one is set"`
-	MailHour      *int64               `json:"mailHour,omitempty" doc:"With daily: the hour of the day in timeZone"`
-	TimeZone      string               `json:"timeZone,omitempty" doc:"The time zone of the emails"`
+	*notifications.MailTimes
 }
 
 // DataLevel is a person's level for an annotation or a document.
@@ -152,13 +149,9 @@ func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) a
 	case d.Grant != nil:
 		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, answered(d.Grant.Member)})
 	case d.Preferences != nil:
-		set := DataPreferences{
-			DocumentID: d.Preferences.Document, Config: d.Preferences.Channels(), MailFrequency: d.Preferences.Frequency, TimeZone: d.Preferences.Zone,
-		}
-		if set.MailFrequency == collab.MailDaily {
-			set.MailHour = &d.Preferences.Hour
-		}
-		return onto(&p.Profile.Preferences, set)
+		return onto(&p.Profile.Preferences, DataPreferences{
+			d.Preferences.Document, d.Preferences.Channels(), notifications.MailTimesOf(d.Preferences.MailTimes),
+		})
 	case d.ReadState != nil:
 		r := d.ReadState
 		return onto(&p.Profile.ReadStates, DataReadState{r.Document, r.Annotation, r.Before != 0, r.At})

@@ -110,7 +110,9 @@ type (
 		DocumentID    string                `json:"documentId"`
 		Config        client.ChannelsChange `json:"config"`
 		MailFrequency client.MailFrequency  `json:"mailFrequency"`
+		MailDay       client.Weekday        `json:"mailDay"`
 		MailHour      int64                 `json:"mailHour"`
+		QuietHours    client.QuietHours     `json:"quietHours"`
 		TimeZone      string                `json:"timeZone"`
 	}
 	readStateLine struct {

@@ -125,6 +125,21 @@ func (s *Store) SetMailTimes(ctx context.Context, org collab.OrganizationRef, us
 	})
 }
 
+// ChangeMailTimes changes the email times of users of an organization. After an error, some may be
+// changed.
+func (s *Store) ChangeMailTimes(
+	ctx context.Context, org collab.OrganizationRef, users []string, change func(user string, times collab.MailTimes) collab.MailTimes,
+) error {
+	list, err := s.preferences(ctx, len(users), true, func(i int) (string, collab.DocumentRef) { return users[i], org.Document("") })
+	if err != nil {
+		return err
+	}
+	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+		_, err := s.setPreference(ctx, keys.OrganizationPreference(org, users[i]), change(users[i], list[i].Mail), false)
+		return err
+	})
+}
+
 // setPreference sets the attributes of a struct in an item, and removes the empty ones, except
 // further channels if keepFurther is true. Other attributes are kept.
 func (s *Store) setPreference(

@@ -158,7 +158,7 @@ func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationR
 	switch {
 	case !within(wanted, exists) && !within(exists, wanted):
 		return false, collab.Otherwise("config")
-	case u.Mail.Frequency != "" && times.Frequency != "" && u.Mail != times:
+	case u.Mail != (collab.MailTimes{}) && times != (collab.MailTimes{}) && u.Mail != times:
 		return false, collab.Otherwise("mailFrequency")
 	case !add:
 		return false, nil
@@ -167,7 +167,7 @@ func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationR
 	if !within(wanted, exists) {
 		added, err = true, s.SetPreferences(ctx, org, []string{u.User}, documents, u.Preferences)
 	}
-	if err == nil && u.Mail != times && u.Mail.Frequency != "" {
+	if err == nil && u.Mail != times && u.Mail != (collab.MailTimes{}) {
 		added, err = true, s.SetMailTimes(ctx, org, []string{u.User}, u.Mail)
 	}
 	return added, err
