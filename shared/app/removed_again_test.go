@@ -102,3 +102,28 @@ func TestTakenAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestInboxOfRemoved checks that a person who was removed from the organization has an inbox only
+// while a grant in it holds. A place in a group, or a grant that has ended, gives none.
+func TestInboxOfRemoved(t *testing.T) {
+	t.Parallel()
+	c := newRemovals(t)
+	inbox := func(when string, want int) {
+		t.Helper()
+		c.now = c.now.Add(11 * time.Second) // resets personal limits
+		if code, body := c.ann("notifications/get", `"pageSize": 1`, ""); code != want {
+			t.Errorf("%s: %d %s", when, code, body)
+		}
+	}
+	const plan = `"type": "document", "id": "plan", "organizationId": "acme"`
+	inbox("before", http.StatusOK)
+	c.must("users/delete", `"userIds": ["ann"]`)
+	inbox("after the removal", http.StatusNotFound)
+	c.must("organizations/usergroups/add", `"organizationUserGroups": [{"groupId": "g", "groupName": "G"}]`)
+	c.must("organizations/usergroups/users/add", `"organizationUserGroupId": "g", "userIds": ["ann"]`)
+	inbox("in a group", http.StatusNotFound)
+	c.grant(plan, time.Hour)
+	inbox("with a grant", http.StatusOK)
+	c.now = c.now.Add(time.Hour)
+	inbox("after its end", http.StatusNotFound)
+}
