@@ -417,3 +417,31 @@ func TestStillRemoved(t *testing.T) {
 		t.Errorf("the removals are %+v, %v", list, err)
 	}
 }
+
+// TestGrantEndsRemoval checks that a grant ends the removal that the deletion of an earlier one has
+// left, at each level.
+func TestGrantEndsRemoval(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putFolder(t, "top", collab.RootFolder)
+	s.putDocument(t, "plan", "top")
+	top, err := s.findFolder(t.Context(), acme, "top")
+	must.Do(t, err)
+	for _, in := range []collab.Resource{{OrganizationRef: acme}, {OrganizationRef: acme, Folder: top}, {OrganizationRef: acme, Document: acme.Document("plan")}} {
+		add := func() {
+			must.Do(t, s.AddGrants(t.Context(), storetest.Request(s.Now()), "eve", []collab.Resource{in}, []collab.Grant{{Role: collab.RoleEditor}}))
+		}
+		removals := func(want int) {
+			t.Helper()
+			list, err := s.RemovalsOf(t.Context(), in, []string{"eve"})
+			if err != nil || len(list) != want {
+				t.Errorf("%+v: the removals are %+v, %v; want %d", in, list, err, want)
+			}
+		}
+		add()
+		must.Do(t, s.DeleteGrants(t.Context(), "eve", []collab.Resource{in}))
+		removals(1)
+		add()
+		removals(0)
+	}
+}
