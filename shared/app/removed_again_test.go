@@ -127,3 +127,17 @@ func TestInboxOfRemoved(t *testing.T) {
 	c.now = c.now.Add(time.Hour)
 	inbox("after its end", http.StatusNotFound)
 }
+
+// TestGroupsOfMembers checks that a person finds groups only while the membership holds.
+func TestGroupsOfMembers(t *testing.T) {
+	t.Parallel()
+	c := newRemovals(t)
+	c.must("organizations/usergroups/add", `"organizationUserGroups": [{"groupId": "g", "groupName": "Group"}]`)
+	for after, want := range map[time.Duration]bool{time.Hour: true, -time.Hour: false} {
+		c.grant(`"type": "organization", "id": "acme"`, after)
+		c.now = c.now.Add(11 * time.Second) // resets personal limits
+		if code, body := c.ann("organizations/usergroups/get", `"pageSize": 1`, ""); code != http.StatusOK || strings.Contains(body, "Group") != want {
+			t.Errorf("with a membership that ends after %v: %d %s", after, code, body)
+		}
+	}
+}
