@@ -112,3 +112,34 @@ func TestViewersByProvider(t *testing.T) {
 		t.Errorf("no answer: %v", err)
 	}
 }
+
+// TestWriters checks that nobody sees or writes in a disabled document, and that a membership that
+// has ended is none.
+func TestWriters(t *testing.T) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
+	a := accounts.New(storetest.New(t))
+	d := directory.New(a.Table)
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "off"))
+	for _, doc := range []string{"open", "off"} {
+		must.Do(t, storetest.ChangeDocument(t.Context(), d, org.Document(doc), func(d *collab.Document) { d.Access, d.Disabled = collab.AccessPublic, doc == "off" }))
+	}
+	ends := map[string]int64{"ann": 0, "bob": time.Now().Add(-time.Hour).Unix()}
+	users := []string{"ann", "bob"}
+	for _, err := range d.ChangeMembers(t.Context(), storetest.Request(time.Now()), collab.Resource{OrganizationRef: org}, users, true, func(i int, m *collab.Member) { m.Expires = ends[users[i]] }) {
+		must.Do(t, err)
+	}
+	c := access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	for doc, want := range map[string]map[string]collab.Viewer{
+		"open": {"ann": {User: "ann", May: true, Member: true}, "bob": {User: "bob", May: true}},
+		"off":  {},
+	} {
+		writers, err := c.Writers(t.Context(), collab.Settings{}, org.Document(doc), users)
+		if diff := cmp.Diff(want, writers); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", doc, err, diff)
+		}
+		seers, err := c.MaySee(t.Context(), collab.Settings{}, org.Document(doc), users)
+		if len(seers) != len(want) || err != nil {
+			t.Errorf("%s: %v see it, %v", doc, seers, err)
+		}
+	}
+}

@@ -276,3 +276,68 @@ func TestListsEndByUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPeople walks the users of a document ten folders deep, which has others at each level.
+// All users come once, in pages that end by the units that they read.
+func TestManyPeople(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := newCaller(t, func(of *app.Config) { of.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	const people = 200 // at each level
+	levels, in := []string{""}, "root"
+	for i := range 10 {
+		id := fmt.Sprint("f", i)
+		c.must("organizations/folders/add", fmt.Sprintf(`"folders": [{"folderId": %q, "parentFolderId": %q}]`, id, in))
+		levels, in = append(levels, `"folderId": "`+id+`", `), id
+	}
+	c.must("organizations/documents/add", `"folderId": "f9", "documents": [{"documentId": "deep"}]`)
+	for i, level := range append(levels, `"documentId": "deep", `) {
+		c.now = c.now.Add(time.Minute) // for the quota
+		c.must("users/add", level+`"users": [`+each(people, fmt.Sprintf(`{"userId": "l%d-%%d", "name": "N %%d"}`, i))+`]`)
+		c.must("users/add", level+`"users": [{"userId": "zoe", "name": "Zoe"}]`)
+	}
+	c.token = c.sign(collab.ResourceOrganization, "acme") // after the document
+	for search, want := range map[string]int{"": 12*people + 3, "zoe": 1} {
+		found, pages, token := map[string]int{}, 0, ""
+		for first := true; first || token != ""; first = false {
+			c.now = c.now.Add(time.Minute)
+			log.Reset()
+			data := `"documentId": "deep"`
+			if search != "" {
+				data += `, "searchKey": "` + search + `"`
+			}
+			if token != "" {
+				data += `, "pageToken": "` + token + `"`
+			}
+			code, body := c.ann("users/get", data, "")
+			var answer struct {
+				Result struct {
+					Data []struct {
+						UserID string `json:"userId"`
+					} `json:"data"`
+					NextPageToken string `json:"nextPageToken"`
+				} `json:"result"`
+			}
+			var record struct {
+				Read float64 `json:"read_units"`
+			}
+			must.Do(t, json.Unmarshal([]byte(body), &answer))
+			must.Do(t, json.Unmarshal(bytes.Split(log.Bytes(), []byte("\n"))[0], &record))
+			if pages++; code != http.StatusOK || record.Read > mostRead || pages > 120 {
+				t.Fatalf("%s: page %d: %d, %.0f read units, %.300s", data, pages, code, record.Read, body)
+			}
+			for _, u := range answer.Result.Data {
+				found[u.UserID]++
+			}
+			token = answer.Result.NextPageToken
+		}
+		if len(found) != want {
+			t.Errorf("%q: %d people, want %d", search, len(found), want)
+		}
+		for id, n := range found {
+			if n != 1 {
+				t.Errorf("%q: %s comes %d times", search, id, n)
+			}
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (c *caller) sign(kind collab.ResourceType, id string) string {
 // send sends data, and adds the organization unless data contains one. header alternates names and
 // values.
 func (c *caller) send(path, data string, header ...string) (int, string) {
-	if !strings.Contains(data, "organizationIds") && path != "auth/generate_token" {
+	if !strings.Contains(data, "organizationIds") && !strings.HasPrefix(path, "auth/") {
 		data = `"organizationId": "acme", ` + data
 	}
 	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))

@@ -32,6 +32,8 @@ const (
 	// Of a removal, until the user's data is erased; the key has only a hash.
 	RemovedUser = "usr"
 	GrantOnly   = "go"   // of a removal: it took a grant and hides nothing
+	GrantEnd    = "exp"  // Unix seconds: see collab.Grant
+	Resting     = "rest" // of a removal: Unix seconds at which a grant ends; it hides nothing before
 	Added       = "n"    // count of added folders
 	Moved       = "mvd"  // count of moved folders
 	Body        = "body" // JSON of an event, notification or response

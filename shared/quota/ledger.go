@@ -207,8 +207,9 @@ func (l *Ledger) Spend(ctx context.Context, id string, s collab.Settings, used A
 	}
 }
 
-// Spend counts a request's use, and charges the account and the user if it is due. It takes at most
-// platform.ChargeTime.
+// Spend counts a request's use, and charges the account and the user if it is due. Reads count only
+// afterwards: those in flight that exceed the user's share wait for the user alone, and do not
+// count for the account. It takes at most platform.ChargeTime.
 func (a *Account) Spend(ctx context.Context, used Amounts) {
 	if a == nil {
 		return
@@ -220,10 +221,26 @@ func (a *Account) Spend(ctx context.Context, used Amounts) {
 		used[Writes] -= *a.reserved
 		a.ledger.mu.Unlock()
 	}
-	a.spend(ctx, used)
 	if a.person != nil {
 		a.person.spend(ctx, used)
+		used[Reads] -= a.person.beyond(Reads, used[Reads])
 	}
+	a.spend(ctx, used)
+}
+
+// beyond returns the part of a counted use that exceeds the payer's limit, as far as the process
+// knows.
+func (a *Account) beyond(k Kind, used float64) float64 {
+	l, limit := a.ledger, a.limits[k]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, now := l.use(a.payer), l.Now()
+	paid := time.UnixMilli(max(known.paid[k], now.UnixMilli()))
+	over := limit.Wait(paid.Add(known.uncharged[k]), now)
+	if over == 0 {
+		return 0
+	}
+	return min(used, over.Seconds()/limit.Per.Seconds()*float64(limit.Most))
 }
 
 func (a *Account) spend(ctx context.Context, used Amounts) {

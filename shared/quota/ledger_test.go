@@ -151,6 +151,38 @@ func TestPerson(t *testing.T) {
 	}
 }
 
+// TestReadsInFlight simulates 60 reads of a user in as many processes at once, which use more than
+// the account may: only the user waits, for all of it.
+func TestReadsInFlight(t *testing.T) {
+	now := noon
+	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
+	settings := collab.Settings{ReadUnitsPerSecond: 100}
+	var requests []*Account
+	for range 60 {
+		l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
+		requests = append(requests, l.Account(t.Context(), "acct", settings).UsedBy("ann"))
+	}
+	for _, a := range requests {
+		if err := a.Admit(Reads); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range requests {
+		a.Spend(t.Context(), Amounts{Reads: 30})
+	}
+	got := []time.Duration{}
+	for _, user := range []string{"ann", ""} {
+		got = append(got, time.UnixMilli(store.paid[Payer{"acct", user}][Reads]).Sub(now))
+	}
+	if want := 60 * 30 / 10 * time.Second; got[0] != want || got[1] > time.Second {
+		t.Errorf("ann has paid for %v, and the account for %v; want %v and at most 1s", got[0], got[1], want)
+	}
+	a := requests[59]
+	if ann, bob := a.Admit(Reads), a.ledger.Account(t.Context(), "acct", settings).UsedBy("bob").Admit(Reads); ann == nil || bob != nil {
+		t.Errorf("afterwards ann gets %v, and bob %v", ann, bob)
+	}
+}
+
 // TestReserve reserves write units of six requests of a user at once, with a share of 100 units in
 // ten seconds. A refused one counts nothing, also for other processes.
 func TestReserve(t *testing.T) {

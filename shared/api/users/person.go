@@ -3,6 +3,7 @@ package users
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"collabdata/shared/access"
@@ -47,7 +48,15 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 		return err
 	}
 	found, finds := map[string]collab.User{}, finder(req.SearchKey)
+	usage, before, examined := collab.UsageOf(ctx), 0.0, 0 // of the previous call
 	next := func(ctx context.Context, after string, n int) (users []string, last string, err error) {
+		left := usage.PageLeft()
+		if examined > 0 && !math.IsInf(left, 1) {
+			if n = min(n, int(left/max(before-left, 1)*float64(examined))); n <= 0 {
+				return nil, after, nil // the page ends by the units that it reads
+			}
+		}
+		before, examined = left, n
 		members, last, err := s.Directory.MembersOf(ctx, levels, rpc.Distinct(req.UserIDs), after, n)
 		for _, m := range members {
 			if m.Email = nil; finds(m.User) { // addresses are neither returned nor searched

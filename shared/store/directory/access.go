@@ -36,8 +36,8 @@ func (s *Store) OpenResource(ctx context.Context, acct string, n collab.Resource
 	return in, err
 }
 
-// AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. A grant that
-// gives access also ends the user's removal from the resource.
+// AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. They also end
+// the user's removals from the resources: see endRemovals.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
 	defer s.forgetProfiles(user)
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
@@ -60,13 +60,7 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 	if err != nil {
 		return err
 	}
-	var held []collab.Resource
-	for i := range on {
-		if grants[i].Holds(req.Millis()) {
-			held = append(held, on[i])
-		}
-	}
-	return s.endRemovals(ctx, []string{user}, held)
+	return s.endRemovals(ctx, []string{user}, on)
 }
 
 // DeleteGrants deletes grants of a user, all or none. It ignores missing ones. Each existing one

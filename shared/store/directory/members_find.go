@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -219,40 +218,56 @@ func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []strin
 func (s *Store) listMembers(
 	ctx context.Context, in collab.Resource, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
+	users, last, err := s.listUsers(ctx, in, at.User, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if last != "" {
+		next = &collab.MemberPosition{User: last}
+	}
+	byUser, err := s.read(ctx, in, users)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, u := range users {
+		if m, there := byUser[u.UserID]; there {
+			list = append(list, collab.FoundMember{Member: m, In: in, Position: collab.MemberPosition{User: u.UserID}})
+		}
+	}
+	return list, next, nil
+}
+
+// listUsers returns the members of a resource after an id, in id order. Those of a folder or
+// document have only their ids, up to a second old: see read. last is the last one if there may be
+// more, else "".
+func (s *Store) listUsers(ctx context.Context, in collab.Resource, after string, most int) (users []collab.Member, last string, err error) {
 	q := store.Scan{PK: keys.OrganizationPartition(in.OrganizationRef), Keys: store.Children(keys.Members), Strong: true}
 	if in.Folder.Folder != "" || in.Document.Document != "" {
 		q = store.Scan{Index: keys.IndexIn, PK: membersOf(in), Keys: store.Children(keys.Members)}
 	}
-	users, err := store.ListAfter(ctx, s.Table, q, keys.Members, at.User, most, func(it store.Item) (collab.Member, error) {
+	users, err = store.ListAfter(ctx, s.Table, q, keys.Members, after, most, func(it store.Item) (collab.Member, error) {
 		if q.Index == "" {
 			return readMember(it)
 		}
 		user, err := keys.Unescape(it.Text(keys.DocAnn)[len(keys.Members):])
 		return collab.Member{User: collab.User{UserID: user}}, err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
 	if len(users) == most {
-		next = &collab.MemberPosition{User: users[most-1].UserID}
+		last = users[most-1].UserID
 	}
-	byUser := map[string]collab.Member{}
-	if q.Index != "" {
-		ids := collab.Map(users, func(m collab.Member) string { return m.UserID })
-		if byUser, err = s.MembersAt(ctx, in, ids); err != nil {
-			return nil, nil, err
-		}
+	return users, last, err
+}
+
+// read returns users that listUsers listed, by id, without the ones that are no members any more.
+func (s *Store) read(ctx context.Context, in collab.Resource, users []collab.Member) (map[string]collab.Member, error) {
+	if (in.Folder.Folder != "" || in.Document.Document != "") && len(users) > 0 {
+		return s.MembersAt(ctx, in, collab.Map(users, func(m collab.Member) string { return m.UserID }))
 	}
+	members := make(map[string]collab.Member, len(users))
 	for _, m := range users {
-		if q.Index != "" {
-			var there bool
-			if m, there = byUser[m.UserID]; !there {
-				continue
-			}
-		}
-		list = append(list, collab.FoundMember{Member: m, In: in, Position: collab.MemberPosition{User: m.UserID}})
+		members[m.UserID] = m
 	}
-	return list, next, nil
+	return members, nil
 }
 
 // MembersOf returns the profiles of users of the levels of a resource after an id, each once: see
@@ -274,30 +289,31 @@ func (s *Store) MembersOf(
 		})
 		return profilesOf(parts, ids), last, err
 	}
-	var mu sync.Mutex
-	var ids []string
-	end := "" // all resources were read up to this key
-	err = store.Each(ctx, len(in), func(ctx context.Context, i int) error {
-		found, next, err := s.listMembers(ctx, in[i], collab.MemberPosition{User: after}, most)
-		mu.Lock()
-		defer mu.Unlock()
-		parts[i] = map[string]collab.Member{}
-		for _, m := range found {
-			parts[i][m.UserID] = m.Member
-			ids = append(ids, m.UserID)
-		}
-		if next != nil && (end == "" || keys.Escape(next.User) < keys.Escape(end)) {
-			end = next.User
-		}
+	users := make([][]collab.Member, len(in))
+	ends := make([]string, len(in)) // the last user read of each resource
+	err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
+		users[i], ends[i], err = s.listUsers(ctx, in[i], after, most)
 		return err
 	})
+	if err != nil {
+		return nil, "", err
+	}
 	byKey := func(a, b string) int { return strings.Compare(keys.Escape(a), keys.Escape(b)) }
+	ids := collab.Map(slices.Concat(users...), func(m collab.Member) string { return m.UserID })
 	slices.SortFunc(ids, byKey)
-	ids = collab.Where(slices.Compact(ids), func(id string) bool { return end == "" || byKey(id, end) <= 0 })
-	if last = end; len(ids) > most {
+	ids = slices.Compact(ids)
+	if ends = collab.Where(ends, func(id string) bool { return id != "" }); len(ends) > 0 {
+		last = slices.MinFunc(ends, byKey)
+	}
+	if ids = collab.Where(ids, func(id string) bool { return last == "" || byKey(id, last) <= 0 }); len(ids) > most {
 		ids = ids[:most]
 		last = ids[most-1]
 	}
+	err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
+		part := collab.Where(users[i], func(m collab.Member) bool { return len(ids) > 0 && byKey(m.UserID, ids[len(ids)-1]) <= 0 })
+		parts[i], err = s.read(ctx, in[i], part)
+		return err
+	})
 	return profilesOf(parts, ids), last, err
 }
 

@@ -397,3 +397,51 @@ func TestAddUnlessRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestStillRemoved checks that neither an addition that was overtaken by a removal, nor an imported
+// removal that took a grant later, ends a removal that hides a document.
+func TestStillRemoved(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", collab.RootFolder)
+	in := collab.Resource{OrganizationRef: acme, Document: acme.Document("plan")}
+	s.addMembers(t, in, "eve")
+	s.removeMembers(t, in, "eve")
+	must.Do(t, s.endRemovals(t.Context(), []string{"eve"}, []collab.Resource{in}))
+	later := Removal{User: "eve", At: s.Millis() + 1000, GrantOnly: true}
+	if added, err := s.RestoreRemoval(t.Context(), in, later); added || err != nil {
+		t.Errorf("an imported removal: %v, %v", added, err)
+	}
+	list, err := s.RemovalsOf(t.Context(), in, []string{"eve"})
+	if err != nil || len(list) != 1 || list[0].GrantOnly {
+		t.Errorf("the removals are %+v, %v", list, err)
+	}
+}
+
+// TestGrantEndsRemoval checks that a grant ends the removal that the deletion of an earlier one has
+// left, at each level.
+func TestGrantEndsRemoval(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putFolder(t, "top", collab.RootFolder)
+	s.putDocument(t, "plan", "top")
+	top, err := s.findFolder(t.Context(), acme, "top")
+	must.Do(t, err)
+	for _, in := range []collab.Resource{{OrganizationRef: acme}, {OrganizationRef: acme, Folder: top}, {OrganizationRef: acme, Document: acme.Document("plan")}} {
+		add := func() {
+			must.Do(t, s.AddGrants(t.Context(), storetest.Request(s.Now()), "eve", []collab.Resource{in}, []collab.Grant{{Role: collab.RoleEditor}}))
+		}
+		removals := func(want int) {
+			t.Helper()
+			list, err := s.RemovalsOf(t.Context(), in, []string{"eve"})
+			if err != nil || len(list) != want {
+				t.Errorf("%+v: the removals are %+v, %v; want %d", in, list, err, want)
+			}
+		}
+		add()
+		must.Do(t, s.DeleteGrants(t.Context(), "eve", []collab.Resource{in}))
+		removals(1)
+		add()
+		removals(0)
+	}
+}

@@ -2,6 +2,8 @@ package directory
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"collabdata/shared/collab"
@@ -13,7 +15,8 @@ import (
 )
 
 // Taking access from a user leaves a removal at the organization, folder or document. It ends when
-// somebody gives access to that resource: a token never does. Its key has a hash of the user's id,
+// somebody gives access to that resource, and rests until the end of a grant that has one. A token
+// never ends it. Its key has a hash of the user's id,
 // so that it can outlive personal data: see package erasure. The item of the organization or
 // document has a flag if removals exist; without it, nobody reads them.
 //
@@ -48,8 +51,14 @@ func openingItem(doc collab.DocumentRef, user string, at collab.Millis) store.It
 	return it
 }
 
-// hides reports whether an item is a removal that hides its organization or document.
+// hides reports whether an item is a removal that hides its organization or document, unless it
+// rests.
 func hides(removal store.Item) bool { return removal != nil && removal[keys.GrantOnly] == nil }
+
+// hidesNow is hides without the removals that rest.
+func (s *Store) hidesNow(removal store.Item) bool {
+	return hides(removal) && removal.Number(keys.Resting) <= s.Millis()/1000
+}
 
 // mayRemove reports whether an organization or document had removals when this process opened it.
 // It is true if the process does not know.
@@ -65,7 +74,7 @@ func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user 
 		return false, nil
 	}
 	removal, err := s.Get(ctx, keys.Removed(org, user))
-	if err != nil || !hides(removal) {
+	if err != nil || !s.hidesNow(removal) {
 		return false, err
 	}
 	items := s.Items(ctx, store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true})
@@ -132,11 +141,18 @@ func (s *Store) RemovalExpiry() int64 {
 
 // DeleteMembers removes users from a resource. Removal from an organization includes all grants and
 // groups in it. Removed users see nothing of the organization or document, whatever its access
-// type: see Viewings. The errors correspond to users: NOT_FOUND if the user is not in the resource.
+// type: see Viewings. The errors correspond to users: NOT_FOUND if the user is not in the resource,
+// and it is no document that a comment opened to the user.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
 	defer s.forgetProfiles(users...)
 	errs := make([]error, len(users))
-	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
+	places := func(user string) []keys.Key {
+		if in.Document.Document != "" {
+			return []keys.Key{memberKey(in, user), keys.Opening(in.Document, user)}
+		}
+		return []keys.Key{memberKey(in, user)}
+	}
+	there, err := s.GetAll(ctx, slices.Concat(collab.Map(users, places)...), true)
 	if err != nil {
 		store.All(len(users), func(i int) { errs[i] = err })
 		return errs
@@ -149,7 +165,8 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		return s.Put(ctx, s.removedItem(in, user, in.Folder.Folder != ""))
 	}
 	remove := func(i int) error {
-		user, found := users[i], there[memberKey(in, users[i])] != nil
+		user := users[i]
+		found := slices.ContainsFunc(places(user), func(k keys.Key) bool { return there[k] != nil })
 		if found {
 			if err := record(user); err != nil {
 				return err
@@ -163,6 +180,14 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		}
 		if !found && !req.Repeat {
 			return errNoUser
+		}
+		for _, k := range places(user)[1:] {
+			if there[k] == nil {
+				continue
+			}
+			if err := s.Delete(ctx, k); err != nil {
+				return err
+			}
 		}
 		return s.Delete(ctx, memberKey(in, user))
 	}
@@ -219,17 +244,22 @@ func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map
 	}
 	var writes []store.Write
 	for u, at := range wrote {
+		opened := false
 		if removal := found[keys.RemovedFrom(doc, u)]; hides(removal) && removal.Number(keys.LastUpdated) < at {
-			writes = append(writes, store.DeleteRead(removal, keys.LastUpdated))
+			writes, opened = append(writes, store.DeleteRead(removal, keys.LastUpdated)), true
 		}
 		if removal := found[keys.Removed(doc.OrganizationRef, u)]; hides(removal) && removal.Number(keys.LastUpdated) < at {
+			opened = true
+		}
+		if opened {
 			writes = append(writes, store.Put(openingItem(doc, u, s.Millis())))
 		}
 	}
 	return s.each(ctx, writes)
 }
 
-// endRemovals ends the removals of users from resources, because they get grants there.
+// endRemovals ends the removals of users from resources, because they have got grants there. If a
+// grant ends, the removal rests until then.
 func (s *Store) endRemovals(ctx context.Context, users []string, on []collab.Resource) error {
 	itself := func(in collab.Resource) keys.Key {
 		if in.Document.Document != "" {
@@ -241,18 +271,31 @@ func (s *Store) endRemovals(ctx context.Context, users []string, on []collab.Res
 	if err != nil {
 		return err
 	}
-	var ask []keys.Key
+	members := map[keys.Key]keys.Key{} // by removal
 	for _, in := range on {
 		if in.Folder.Folder != "" || found[itself(in)][keys.Removals] != nil {
-			ask = append(ask, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) })...)
+			for _, u := range users {
+				members[removedKey(in, u)] = memberKey(in, u)
+			}
 		}
 	}
-	if found, err = s.GetAll(ctx, ask, true); err != nil {
+	if found, err = s.GetAll(ctx, slices.Collect(maps.Keys(members)), true); err != nil || len(found) == 0 {
+		return err
+	}
+	granted, err := s.GetAll(ctx, collab.Map(slices.Collect(maps.Keys(found)), func(k keys.Key) keys.Key { return members[k] }), true)
+	if err != nil {
 		return err
 	}
 	var writes []store.Write
-	for _, removal := range found {
-		writes = append(writes, store.DeleteRead(removal, keys.LastUpdated))
+	for k, removal := range found {
+		switch end := granted[members[k]].Number(keys.GrantEnd); {
+		case granted[members[k]] == nil: // taken meanwhile
+		case end == 0:
+			writes = append(writes, store.DeleteRead(removal, keys.LastUpdated))
+		default:
+			writes = append(writes, store.Update(k, expression.Set(expression.Name(keys.Resting), expression.Value(end)),
+				expression.Name(keys.LastUpdated).Equal(expression.Value(removal.Number(keys.LastUpdated)))))
+		}
 	}
 	return s.each(ctx, writes)
 }

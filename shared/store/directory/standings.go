@@ -144,7 +144,7 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 	if tree, err = s.readOpen(ctx, org, q, list, tree, found); err != nil {
 		return nil, err
 	}
-	return standings(org, q, list, tree, found)
+	return s.standings(org, q, list, tree, found)
 }
 
 // readOpen reads the items that open documents and folders to users among q.Users who were removed
@@ -152,7 +152,7 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 func (s *Store) readOpen(
 	ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
 ) (collab.Folders, error) {
-	removed := slices.DeleteFunc(slices.Clone(q.Users), func(u string) bool { return !hides(found[keys.Removed(org, u)]) })
+	removed := slices.DeleteFunc(slices.Clone(q.Users), func(u string) bool { return !s.hidesNow(found[keys.Removed(org, u)]) })
 	if len(removed) == 0 {
 		return tree, nil
 	}
@@ -198,7 +198,7 @@ func (a *asked) asks(org collab.OrganizationRef, user string, member, removals b
 	return ask
 }
 
-func standings(
+func (s *Store) standings(
 	org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
 ) (*collab.Standings, error) {
 	grant := func(k keys.Key) (g *collab.Grant, err error) {
@@ -220,11 +220,11 @@ func standings(
 		var by []collab.Standing
 		for _, u := range q.Users {
 			with := a.standing
-			with.User, with.Member, with.RemovedFromAll = u, of.Members[u], hides(found[keys.Removed(org, u)])
+			with.User, with.Member, with.RemovedFromAll = u, of.Members[u], s.hidesNow(found[keys.Removed(org, u)])
 			var on []keys.Key
 			if a.document != nil {
 				on = append(on, keys.DocumentGrant(*a.document, u))
-				with.Removed, with.Opened = hides(found[keys.RemovedFrom(*a.document, u)]), found[keys.Opening(*a.document, u)] != nil
+				with.Removed, with.Opened = s.hidesNow(found[keys.RemovedFrom(*a.document, u)]), found[keys.Opening(*a.document, u)] != nil
 			}
 			for _, id := range tree.Up(a.in) {
 				if f, exists := tree[id]; exists {
