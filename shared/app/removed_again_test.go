@@ -46,8 +46,8 @@ func (c removals) sees(when string, want ...string) {
 	}
 }
 
-// TestRemovalRests checks that a grant with an end, on an organization or a document, opens it until
-// then only. A shorter grant ends it earlier; a grant without an end, later.
+// TestRemovalRests checks that a grant with an end, on an organization or a document, opens it
+// until then only. A shorter grant ends it earlier; a grant without an end, later.
 func TestRemovalRests(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -78,8 +78,8 @@ func TestRemovalRests(t *testing.T) {
 	}
 }
 
-// TestTakenAgain checks that a document that a later comment opened to a removed person can be taken
-// from them again.
+// TestTakenAgain checks that a document that a later comment opened to a removed person can be
+// taken from them again.
 func TestTakenAgain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

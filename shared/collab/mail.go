@@ -43,8 +43,8 @@ type MailFrequency string
 const (
 	MailInstant MailFrequency = "instant" // by the account's settings
 	MailHourly  MailFrequency = "hourly"  // every full hour
-	MailDaily   MailFrequency = "daily"   // once a day, at an hour of the user's choice
-	MailWeekly  MailFrequency = "weekly"  // once a week, on a day and at an hour of the user's choice
+	MailDaily   MailFrequency = "daily"   // once a day, at a time of the user's choice
+	MailWeekly  MailFrequency = "weekly"  // once a week, at a time of the user's choice
 )
 
 func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily, MailWeekly) }

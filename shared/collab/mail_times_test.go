@@ -9,8 +9,8 @@ import (
 )
 
 // TestDue checks the times of emails at random times of a year, in zones whose clocks change at
-// different times of the day, or by half an hour: they are never in quiet hours, and the next ones of
-// their frequency.
+// different times of the day, or by half an hour: they are never in quiet hours, and the next ones
+// of their frequency.
 func TestDue(t *testing.T) {
 	zones := []string{
 		"UTC", "Europe/Berlin", "America/New_York", "America/Havana", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "Atlantic/Azores",

@@ -111,8 +111,8 @@ func turns(r rune) bool {
 }
 
 // HasWord reports whether a text or one of its words begins with a key. Both must be results of
-// Fold. A word begins after any character that is no letter, mark or digit, and at each character of
-// a name in Chinese, Japanese or Korean. Apostrophes may be omitted: obrien finds O'Brien.
+// Fold. A word begins after any character that is no letter, mark or digit, and at each character
+// of a name in Chinese, Japanese or Korean. Apostrophes may be omitted: obrien finds O'Brien.
 func HasWord(text, key string) bool {
 	return hasWord(text, key) || hasWord(strings.ReplaceAll(text, "'", ""), strings.ReplaceAll(key, "'", ""))
 }

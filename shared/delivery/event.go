@@ -82,8 +82,8 @@ func (d *Deliverer) event(ctx context.Context, t *task.Task) (task.Outcome, erro
 	return done, err
 }
 
-// deliver delivers to webhook endpoints and the list for all if cursor is "", and to the page of the
-// audience at the cursor. It returns the cursor of the next page, "" at the end.
+// deliver delivers to webhook endpoints and the list for all if cursor is "", and to the page of
+// the audience at the cursor. It returns the cursor of the next page, "" at the end.
 func (r *eventRun) deliver(ctx context.Context, cursor string) (next string, err error) {
 	if cursor == "" {
 		if err := r.webhooks(ctx); err != nil {

@@ -417,9 +417,9 @@ func say(status int, body string) http.HandlerFunc {
 	}
 }
 
-// TestPermissionProviderHangs checks that after two attempts of two seconds the process asks nothing
-// for a while, and events wait. After ten minutes of that, nobody is notified. A provider in a
-// private network is not called.
+// TestPermissionProviderHangs checks that after two attempts of two seconds the process asks
+// nothing for a while, and events wait. After ten minutes of that, nobody is notified. A provider
+// in a private network is not called.
 func TestPermissionProviderHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

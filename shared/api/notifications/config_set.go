@@ -303,8 +303,8 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	return results, nil
 }
 
-// setMailTimes sets the times of emails. Those that need a time zone and have none take the user's
-// current one.
+// setMailTimes sets the times of emails. If they need a time zone and have none, they take the
+// user's current one.
 func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, req *ConfigSetRequest) error {
 	var zones map[string]string
 	var err error

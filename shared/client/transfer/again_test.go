@@ -24,8 +24,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestFoundThenDeleted checks that a comment that an import found, and somebody deleted since, stays
-// deleted.
+// TestFoundThenDeleted checks that a comment that an import found, and somebody deleted since,
+// stays deleted.
 func TestFoundThenDeleted(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
@@ -128,8 +128,8 @@ func TestGroupRenamed(t *testing.T) {
 	}
 }
 
-// TestAnotherThread checks that an import with Update leaves the comments of another annotation with
-// the id.
+// TestAnotherThread checks that an import with Update leaves the comments of another annotation
+// with the id.
 func TestAnotherThread(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")

@@ -17,8 +17,8 @@ import (
 )
 
 // TestInterrupted moves 5,000 comments in. The import is interrupted three times, people use the
-// threads in between, and it is repeated. Each comment of the file is there, except those that
-// people edited or deleted, which are reported. All that people did is there as well.
+// threads in between, and it is repeated. Each comment of the file is there, unless people edited
+// or deleted it, which is reported. All that people did is there as well.
 func TestInterrupted(t *testing.T) {
 	const threads, comments, interruptions = 100, 50, 3
 	want := map[string]string{} // texts by annotation and comment

@@ -30,8 +30,8 @@ func (s slow) Waiting(
 	return s.backlog.Waiting(ctx, kind, shard, until, from, limit, skip)
 }
 
-// TestSlowBacklog checks that a run sends what it has read of an account's backlog, even if it has
-// no time to read all of it, and that each shard is read in one of the next runs.
+// TestSlowBacklog checks that a run without time to read all of an account's backlog sends the part
+// that it has read. Each shard is read in one of the next runs.
 func TestSlowBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{TB: t, now: time.Now(), queue: &queues{length: map[collab.TaskKind]int{collab.EventTask: 1_000}}}

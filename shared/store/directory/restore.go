@@ -183,8 +183,8 @@ func within(some, others map[string]collab.Preference) bool {
 	return true
 }
 
-// RestoreGroup adds a group, or the missing users to an existing group. It returns ALREADY_EXISTS if
-// that has another name. A nil name matches any.
+// RestoreGroup adds a group, or the missing users to an existing group. It returns ALREADY_EXISTS
+// if that has another name. A nil name matches any.
 func (s *Store) RestoreGroup(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, name *string, users []string,
 ) (bool, error) {

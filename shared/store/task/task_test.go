@@ -142,8 +142,8 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestSees: a task leads to a run that sees an addition if no run has it and it is due, or if its
-// run will find another version, even after the lease.
+// TestSees: a task leads to a run that sees an addition if no run has it and it is due. It also
+// does if its run will find another version, even after the lease.
 func TestSees(t *testing.T) {
 	const now = 100
 	for _, test := range []struct {

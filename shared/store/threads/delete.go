@@ -263,8 +263,8 @@ func (s *Store) DeleteComments(
 	return s.deleteComments(ctx, ids, &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event})
 }
 
-// DeleteOwnComments is DeleteComments for the comments of a user. If the user created the annotation
-// and no comment is left, it deletes the annotation, with an event if event is not nil.
+// DeleteOwnComments is DeleteComments for the comments of a user. If the user created the
+// annotation and no comment is left, it deletes the annotation, with an event if event is not nil.
 func (s *Store) DeleteOwnComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, user string,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
@@ -329,10 +329,11 @@ type commentDeletion struct {
 	req     *request.Request
 	doc     collab.DocumentRef
 	ann     string
-	authors []string   // nil for anyone
-	own     bool       // the annotation of the only author goes with its last comment
-	thread  store.Item // the head as it was read
-	last    string     // birth mark of the head if own, and no other comment was left
+	authors []string // nil for anyone
+
+	own     bool       // delete an annotation of the author with its last comment
+	thread  store.Item // the head that was read
+	last    string     // birth mark of the head if it is to be deleted
 	event   func(*collab.Annotation, []collab.Comment) *collab.Event
 	head    collab.Annotation
 	planned []outbox.JobComment

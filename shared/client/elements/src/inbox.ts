@@ -250,7 +250,7 @@ export class InboxElement extends Connected {
     </button></li>`;
   }
 
-  /** Places the panel below or above the button, where there is more room, inside the window. */
+  /** Places the panel inside the window: above the button if there is more room than below. */
   #place = (): void => {
     const {right, top, bottom} = this.bell.getBoundingClientRect();
     const width = Math.min(380, innerWidth - 16);

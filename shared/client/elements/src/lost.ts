@@ -6,8 +6,8 @@ import type {Store} from './store.js';
 import {say} from './texts.js';
 
 /**
- * The drafts of a store whose thread or comment was deleted, each with its text, buttons to copy
- * and discard it, and, with start, one to start a new thread with it at the same place.
+ * The drafts of a store whose thread or comment was deleted. Each has its text, and buttons to copy
+ * and discard it. With start, a button starts a new thread with it at the same place.
  */
 export const lostDrafts = (store: Store, start?: (target?: Target) => void, annotationId?: string): TemplateResult[] =>
   store.lost.filter((lost) => annotationId === undefined || lost.annotationId === annotationId).map(({place, draft, target, edit}) => {

@@ -70,7 +70,7 @@ function partsOf(line: string, links: boolean): (Run | Sign)[] {
   return [...parts, {text: line.slice(end)}];
 }
 
-// Signs beside which CommonMark looks for a space. Those of East Asian scripts stand without spaces.
+// Signs beside which CommonMark looks for a space. Signs of East Asian scripts have no spaces.
 const PUNCTUATION = /(?![\u3000-\u303f\uff00-\uffef])[\p{P}\p{S}]/u;
 
 /**

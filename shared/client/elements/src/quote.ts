@@ -180,9 +180,9 @@ const quoteOf = (target: Target): Quote => ({needle: plain(target.targetText).tr
 export const findExact = (whole: Plain, target: Target): Found | null => exact(whole, quoteOf(target), target.occurrence ?? 1);
 
 /**
- * Finds a quote that was moved to another place of a text, if there is only one with half of its
- * context, which is near, or else only one of all. It returns null if a short quote has no context
- * there.
+ * Finds a quote that was moved to another place of a text. It looks for the only place with half of
+ * its context, which is near, or else for the only one of all. It returns null if a short quote has
+ * no context there.
  */
 export function findMoved(whole: Plain, target: Target): (Found & {near: boolean}) | null {
   const quote = quoteOf(target);

@@ -329,7 +329,7 @@ export class Store {
 
   #marking: Promise<unknown> = Promise.resolve();
 
-  /** Retries a failed change. An edit that conflicts with another is made to the comment as it is now. */
+  /** Retries a failed change. An edit that conflicts with another replaces the present comment. */
   retry(p: Pending): void {
     const {failed: _, ...same} = p;
     const now = this.#threads.get(this.#annotationId(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);

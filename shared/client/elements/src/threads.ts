@@ -559,7 +559,7 @@ function selected(root: Element): Range | null {
 /** A click on a button keeps the selection. */
 const keep = (e: Event): void => e.preventDefault();
 
-/** The Navigation API, where there is one. */
+/** The Navigation API, if the browser has it. */
 function navigations(): EventTarget | undefined {
   return (window as {navigation?: EventTarget}).navigation;
 }
