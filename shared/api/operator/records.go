@@ -485,11 +485,11 @@ func CheckRecords(_ context.Context, call *rpc.Call, req *RecordsAddRequest) ([]
 	}
 	errs = append(errs, make([]error, len(req.Removals))...)
 	for i := range req.Annotations {
-		head, _ := threads.CheckSizes(req.Annotations[i].Thread(nil, call.Millis()))
+		_, head := threads.CheckSizes(req.Annotations[i].Thread(nil, call.Millis()))
 		errs = append(errs, head)
 	}
 	for i := range req.Comments {
-		_, comments := threads.CheckSizes(&collab.Thread{Comments: []collab.Comment{req.Comments[i].Comment(call.Millis())}})
+		comments, _ := threads.CheckSizes(&collab.Thread{Comments: []collab.Comment{req.Comments[i].Comment(call.Millis())}})
 		errs = append(errs, comments...)
 	}
 	errs = append(errs, make([]error, len(req.Levels)+len(req.Grants)+len(req.Users)+len(req.Preferences)+len(req.ReadStates))...)

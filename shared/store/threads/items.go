@@ -61,14 +61,14 @@ func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, name str
 
 // CheckSizes returns INVALID_ARGUMENT if the head of a thread is too large to be stored. It also
 // returns such an error, or nil, for each comment.
-func CheckSizes(t *collab.Thread) (head error, comments []error) {
+func CheckSizes(t *collab.Thread) (comments []error, head error) {
 	doc := collab.DocumentRef{Document: t.Document}
 	head = store.CheckSize(headItem(doc, &t.Annotation), "annotation")
 	for i := range t.Comments {
 		_, err := commentItem(doc, t.ID, &t.Comments[i], "comment")
 		comments = append(comments, err)
 	}
-	return head, comments
+	return comments, head
 }
 
 func readComment(it store.Item) (c collab.Comment, err error) {
