@@ -1,8 +1,10 @@
 package content
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -103,13 +105,21 @@ type element struct {
 }
 
 // formats are inline elements.
-var formats = []atom.Atom{atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Code}
+var formats = []atom.Atom{
+	atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Ins, atom.Code, atom.Sup, atom.Sub,
+}
 
 // blocks are elements that only keep their line ends.
-var blocks = []atom.Atom{atom.Div, atom.Tr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}
+var blocks = []atom.Atom{
+	atom.Div, atom.Tr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Summary, atom.Details, atom.Section, atom.Article, atom.Dt, atom.Dd,
+	atom.Caption, atom.Figcaption,
+}
 
 // start opens an allowed element. It closes the elements that a browser would close there.
 func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
+	if of == atom.Strike {
+		of = atom.S
+	}
 	tag := "<" + of.String()
 	inLine := slices.Contains(formats, of)
 	switch {
@@ -123,11 +133,21 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 		c.blocks++
 		return
 	case of == atom.Td || of == atom.Th:
-		c.text(" ", false)
+		if !c.lineStart && !c.broke {
+			c.text(" | ", false)
+		}
+		return
+	case of == atom.Input:
+		c.checkbox(z, attributes)
 		return
 	case of == atom.P || of == atom.Blockquote || of == atom.Pre || of == atom.Ul || of == atom.Ol:
 		c.end(atom.P)
 		tag += ` dir="auto"`
+		if of == atom.Ol {
+			if n, err := strconv.Atoi(attributeOf(z, attributes, "start")); err == nil && n > 1 && n < maxStart {
+				tag += fmt.Sprintf(` start="%d"`, n)
+			}
+		}
 	case of == atom.Li:
 		if list := c.last(atom.Ul, atom.Ol); c.last(atom.Li) > list {
 			c.end(atom.Li)
@@ -160,8 +180,32 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 	}
 }
 
+// maxStart bounds the first number of a list.
+const maxStart = 1_000_000_000
+
+// checkbox writes a box and whether it is ticked.
+func (c *cleaner) checkbox(z *html.Tokenizer, more bool) {
+	box, ticked := false, "[ ] "
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "type":
+			box = strings.EqualFold(string(value), "checkbox")
+		case "checked":
+			ticked = "[x] "
+		}
+	}
+	if box {
+		c.text(ticked, false)
+	}
+}
+
 // end closes the last open element of a kind and all elements in it, if there is one.
 func (c *cleaner) end(of atom.Atom) {
+	if of == atom.Strike {
+		of = atom.S
+	}
 	if slices.Contains(blocks, of) && c.blocks > 0 {
 		c.blocks--
 		c.broke = true

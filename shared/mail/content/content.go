@@ -4,8 +4,10 @@ package content
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,7 +35,8 @@ type Shown struct {
 }
 
 // Of returns a comment for a reader: its first MaxShown characters, or those around the first
-// mention of the reader if that comes later.
+// mention of the reader if that comes later. Then come the names of its files. The text of a comment
+// with HTML is that of the HTML, because other readers see it.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
@@ -42,11 +45,46 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 		shown.Text = collab.Shorten(text, 2*MaxShown)
 		shown.Cut = shown.Cut || shown.Text != text
 	}
-	if sent := collab.Deref(c.Text); sent != "" {
-		text, cut := t.shorten(sent)
-		shown.Text, shown.Cut = text, cut || shown.Cut
+	if sent := collab.Deref(c.Text); sent != "" && shown.Text == "" {
+		shown.Text, shown.Cut = t.shorten(sent)
+	}
+	if files := filesOf(c.Attachments); files != "" {
+		shown.Text = strings.TrimSpace(shown.Text + "\n" + files)
+		if shown.HTML != "" {
+			shown.HTML += `<p dir="auto">` + html.EscapeString(files) + "</p>"
+		}
 	}
 	return shown
+}
+
+// Limits of the line with a comment's files.
+const (
+	shownFiles  = 3
+	maxFileName = 80 // characters
+)
+
+// filesOf returns the names of a comment's attachments in a line, "" if there are none. It counts
+// those beyond shownFiles.
+func filesOf(attachments collab.JSON) string {
+	var list []struct{ Name string }
+	if len(attachments) == 0 || json.Unmarshal(attachments, &list) != nil || len(list) == 0 {
+		return ""
+	}
+	var names []string
+	for i, a := range list {
+		if i == shownFiles {
+			names = append(names, fmt.Sprintf("+%d", len(list)-i))
+			break
+		}
+		name := strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Bidi_Control, r) {
+				return -1 // it can hide the end of the name
+			}
+			return r
+		}, lineOf(a.Name))
+		names = append(names, cmp.Or(collab.Shorten(name, maxFileName), "…"))
+	}
+	return "📎 " + strings.Join(names, ", ")
 }
 
 // Author returns the name of a comment's author for a reader, or "".
@@ -59,53 +97,134 @@ func Author(c *collab.Comment, to Reader) string {
 }
 
 // textOf returns the text of cleaned HTML, with paragraphs and items on separate lines, and
-// addresses after links.
+// addresses after links. Signs stand for formats that change the meaning: ~~struck out~~, 10^6 and
+// x_1, and the numbers of items.
 func textOf(clean string) string {
-	var b strings.Builder
-	var link string
-	pre := 0
+	w := texter{}
 	z := html.NewTokenizer(strings.NewReader(clean))
 	for {
 		kind := z.Next()
 		switch token := z.Token(); kind {
 		case html.ErrorToken:
-			return squeeze(b.String())
+			return squeeze(string(w.text))
 		case html.TextToken:
-			if pre == 0 {
-				b.WriteString(collapse(token.Data))
-			} else {
-				b.WriteString(token.Data)
-			}
+			w.write(token.Data)
 		case html.StartTagToken, html.SelfClosingTagToken:
-			switch token.DataAtom {
-			case atom.Br, atom.P, atom.Blockquote, atom.Ul, atom.Ol:
-				b.WriteByte('\n')
-			case atom.Li:
-				b.WriteString("\n- ")
-			case atom.Pre:
-				b.WriteByte('\n')
-				pre++
-			case atom.A:
-				for _, a := range token.Attr {
-					link = a.Val
-				}
-			}
+			w.start(token)
 		case html.EndTagToken:
-			switch token.DataAtom {
-			case atom.P, atom.Blockquote, atom.Ul, atom.Ol:
-				b.WriteByte('\n')
-			case atom.Pre:
-				b.WriteByte('\n')
-				pre--
-			case atom.A:
-				if link != "" && !strings.HasSuffix(b.String(), link) {
-					b.WriteString(" (" + link + ")")
-				}
-				link = ""
-			}
+			w.end(token.DataAtom)
 		}
 	}
 }
+
+// texter writes the text of cleaned HTML.
+type texter struct {
+	text   []byte
+	link   string
+	pre    int
+	lists  []int // numbers of the next items of the open lists, 0 without numbers
+	raised []int // positions of open superscripts and subscripts
+	apart  bool  // the next text is not part of the word before
+}
+
+func (w *texter) write(text string) {
+	if w.pre == 0 {
+		text = collapse(text)
+	}
+	if first, _ := utf8.DecodeRuneInString(text); w.apart && inWord(first) {
+		w.text = append(w.text, ' ')
+	}
+	if text != "" {
+		w.apart = false
+	}
+	w.text = append(w.text, text...)
+}
+
+func (w *texter) start(token html.Token) {
+	switch token.DataAtom {
+	case atom.Br, atom.P, atom.Blockquote:
+		w.text = append(w.text, '\n')
+	case atom.Ul, atom.Ol:
+		w.text = append(w.text, '\n')
+		first := 0
+		if token.DataAtom == atom.Ol {
+			first = 1
+			for _, a := range token.Attr {
+				if n, err := strconv.Atoi(a.Val); a.Key == "start" && err == nil {
+					first = n
+				}
+			}
+		}
+		w.lists = append(w.lists, first)
+	case atom.Li:
+		depth := max(len(w.lists)-1, 0)
+		w.text = append(w.text, "\n"+strings.Repeat("  ", depth)...)
+		if len(w.lists) == 0 || w.lists[depth] == 0 {
+			w.text = append(w.text, "- "...)
+			return
+		}
+		w.text = fmt.Appendf(w.text, "%d. ", w.lists[depth])
+		w.lists[depth]++
+	case atom.Pre:
+		w.text = append(w.text, '\n')
+		w.pre++
+	case atom.Del, atom.S:
+		if last, _ := utf8.DecodeLastRune(w.text); inWord(last) {
+			w.text = append(w.text, ' ')
+		}
+		w.text, w.apart = append(w.text, "~~"...), false
+	case atom.Sup, atom.Sub:
+		w.raised = append(w.raised, len(w.text))
+	case atom.A:
+		for _, a := range token.Attr {
+			w.link = a.Val
+		}
+	}
+}
+
+func (w *texter) end(of atom.Atom) {
+	switch of {
+	case atom.P, atom.Blockquote:
+		w.text = append(w.text, '\n')
+	case atom.Ul, atom.Ol:
+		w.text = append(w.text, '\n')
+		w.lists = w.lists[:max(len(w.lists)-1, 0)]
+	case atom.Pre:
+		w.text = append(w.text, '\n')
+		w.pre--
+	case atom.Del, atom.S:
+		w.text, w.apart = append(w.text, "~~"...), true
+	case atom.Sup, atom.Sub:
+		if len(w.raised) > 0 {
+			w.raise(of)
+		}
+	case atom.A:
+		if w.link != "" && !strings.HasSuffix(string(w.text), w.link) {
+			w.text = append(w.text, " ("+w.link+")"...)
+		}
+		w.link = ""
+	}
+}
+
+// raise ends a superscript or subscript: ^6, or ^(n+1) if it is more than a word.
+func (w *texter) raise(of atom.Atom) {
+	from := w.raised[len(w.raised)-1]
+	w.raised = w.raised[:len(w.raised)-1]
+	inner := string(w.text[from:])
+	if inner == "" {
+		return
+	}
+	if strings.ContainsFunc(inner, func(r rune) bool { return !inWord(r) }) {
+		inner = "(" + inner + ")"
+	}
+	sign := "^"
+	if of == atom.Sub {
+		sign = "_"
+	}
+	w.text, w.apart = append(w.text[:from], sign+inner...), true
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // collapse replaces consecutive white space by a space.
 func collapse(text string) string {
