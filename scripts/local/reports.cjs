@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const chosen = look.given.parts ?? [typing, finding, pasting, losing, conflicting, preferring, moving, shading, routing, translating, fitting, announcing, printing];
+  const chosen = look.given.parts ?? [typing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, printing];
   for (const part of chosen) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -187,6 +187,35 @@ async function preferring(context) {
     return config.inbox === 'NONE' && config.email === 'NONE';
   });
   equal('the shown choices', await page.locator('collab-preferences select').evaluateAll((list) => list.map((e) => e.value)), ['NONE', 'NONE']);
+}
+
+// quieting chooses weekly emails and quiet hours, in a zone that is shown.
+async function quieting(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: /^Inbox/}).click();
+  const inbox = page.getByRole('dialog', {name: 'Inbox'});
+  await inbox.getByText('Emails', {exact: true}).click();
+  await inbox.getByRole('combobox', {name: 'Emails', exact: true}).selectOption('weekly');
+  await inbox.getByRole('combobox', {name: 'Day of the weekly email'}).selectOption('friday');
+  await inbox.getByRole('checkbox', {name: 'Quiet hours'}).check();
+  await inbox.getByLabel('Quiet from').fill('21:30');
+  await inbox.getByRole('button', {name: 'Sunday', exact: true}).click();
+  const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const stored = async () => {
+    const [{mailFrequency, mailDay, mailHour, quietHours, timeZone}] = await look.call('/v2/notifications/config/get', {organizationId: 'demo', userId: 'ann', getOrganizationConfig: true});
+    return JSON.stringify([mailFrequency, mailDay, mailHour, quietHours, timeZone]);
+  };
+  const wanted = JSON.stringify(['weekly', 'friday', 8, {from: '21:30', to: '08:00', days: ['sunday']}, zone]);
+  for (const end = Date.now() + 10_000; (await stored()) !== wanted && Date.now() < end; );
+  equal('the times of emails', await stored(), wanted);
+  await want('the zone', inbox.getByText(`Times in ${zone}`));
+  await look.runAxe(page, 'quiet hours');
+  await page.reload();
+  await page.getByRole('button', {name: /^Inbox/}).click();
+  await inbox.getByText('Emails', {exact: true}).click();
+  await until(async () => (await inbox.getByLabel('Quiet from').inputValue().catch(() => '')) === '21:30');
+  await inbox.getByRole('checkbox', {name: 'Quiet hours'}).uncheck();
+  await until(async () => (await stored()) === JSON.stringify(['weekly', 'friday', 8, undefined, zone]));
 }
 
 // moving moves, renames and splits the place of a quote: its mark follows, and a word alone does

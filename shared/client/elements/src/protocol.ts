@@ -115,13 +115,25 @@ export interface Channels {
 /** The times of the reader's emails in the organization; never means none. */
 export interface Emails {
   frequency: (typeof FREQUENCIES)[number];
-  /** Of daily: 0 to 23, in timeZone. */
+  /** Of weekly, in timeZone. */
+  day: string;
+  /** Of daily and weekly: 0 to 23, in timeZone. */
   hour: number;
+  /** Times without emails, in timeZone. */
+  quiet?: Quiet | undefined;
   timeZone?: string | undefined;
   /** The preferences for the organization. */
   config: Channels;
 }
-export const FREQUENCIES = ['instant', 'hourly', 'daily', 'never'] as const;
+export const FREQUENCIES = ['instant', 'hourly', 'daily', 'weekly', 'never'] as const;
+export const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+
+/** Hours of each day, as HH:MM, and whole days without emails. */
+export interface Quiet {
+  from?: string | undefined;
+  to?: string | undefined;
+  days?: string[] | undefined;
+}
 
 /** A change by the reader. id is the Idempotency-Key of the request. */
 interface Write {
@@ -150,7 +162,7 @@ const NEWEST_PAGE = 100; // threads in the first response about a document
 const OLDER_PAGE = 150; // threads in responses about older ones; one follows the first directly
 const CHANGED_PAGE = 250; // threads in a response about changes
 const MOST_UPDATED = 30; // notifications in a request
-const DAILY = 8; // hour of a daily email
+const DAILY = 8; // hour of a daily or weekly email
 const INBOX_PAGE = 30; // notifications in a response
 // ms that a poll overlaps the last one: times are of the request's start, before its data is
 // readable
@@ -302,13 +314,19 @@ const REQUESTS = {
   /** The times of the reader's emails, after setting them if set is given. */
   async emails(to: Access, {set}: {set?: Emails}) {
     if (!set) {
-      const {config, mailFrequency, mailHour, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
+      const {config, mailFrequency, mailDay, mailHour, quietHours, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
       const frequency = config.email === 'NONE' ? 'never' : (mailFrequency ?? 'instant');
-      return {frequency, hour: mailHour ?? DAILY, timeZone, config} as Emails;
+      return {frequency, day: mailDay ?? DAYS[0], hour: mailHour ?? DAILY, quiet: quietHours, timeZone, config} as Emails;
     }
     const {config} = set;
     const never = set.frequency === 'never';
-    const times = {mailFrequency: set.frequency, ...(set.frequency === 'daily' && {mailHour: set.hour}), timeZone: set.timeZone};
+    const {frequency, quiet: {from, to: until, days} = {}} = set;
+    const nights = from && until && from !== until ? {from, to: until} : {};
+    const quietHours = {...nights, ...(days?.length && {days})};
+    const times = {
+      mailFrequency: frequency, ...(frequency === 'weekly' && {mailDay: set.day}), ...(/^(daily|weekly)$/.test(frequency) && {mailHour: set.hour}),
+      quietHours: Object.keys(quietHours).length ? quietHours : null, timeZone: set.timeZone,
+    };
     if (never !== (config.email === 'NONE')) await to.call(`${INBOX}/config/set`, {config: {...config, email: never ? 'NONE' : null}}, newId());
     if (!never) await to.call(`${INBOX}/config/set`, times, newId());
     return set;

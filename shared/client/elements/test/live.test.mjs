@@ -767,3 +767,37 @@ test('a repeat has the key of the first try', async () => {
   assert.deepEqual(sent.map(([, data, headers]) => [data.commentAnnotations[0].commentData[0], headers['Idempotency-Key']]), Array(2).fill([{commentText: 'Hi {{bob}}', taggedUserContacts: [{userId: 'bob'}]}, id]));
   end();
 });
+
+test('a change resolves when the service has it, and rejects only when it is discarded', async () => {
+  const {store: open} = await tab();
+  const store = open();
+  let written = [];
+  answers['commentannotations/get'] = () => page(written);
+  const end = store.watch(() => {});
+  await pass(0);
+  mock.method(console, 'error', () => {});
+  const ends = [];
+  const settles = (name, p) => store.settled(p).then(({annotationId}) => ends.push([name, annotationId]), ({status}) => ends.push([name, status]));
+  answers['commentannotations/add'] = () => {
+    throw new TypeError('Failed to fetch');
+  };
+  settles('sent', store.send({name: 'add-thread', text: 'sent late', tags: []}));
+  settles('discarded', store.send({name: 'add-thread', text: 'never sent', tags: []}));
+  await pass(0);
+  assert.deepEqual(ends, [], 'a failed change waits');
+  const [sent, discarded] = store.threads.map((t) => t.pending[0]);
+  store.discard(discarded);
+  answers['commentannotations/add'] = () => {
+    written = [thread('new', 9)];
+    return {data: {new: {success: true, annotationId: 'new'}}};
+  };
+  store.retry(sent);
+  await pass(0);
+  assert.deepEqual(ends, [['discarded', 'UNAVAILABLE'], ['sent', 'new']]);
+  answers['comments/add'] = () => ({error: 'NOT_FOUND'});
+  settles('unknown', store.send({name: 'add-comment', thread: 'nobody knows', text: 'x', tags: []}));
+  await pass(0);
+  assert.deepEqual(ends.at(-1), ['unknown', 'NOT_FOUND']);
+  assert.deepEqual(requests.findLast(([name]) => name.endsWith('comments/add'))[1].annotationId, 'nobody knows');
+  end();
+});
