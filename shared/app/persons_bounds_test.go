@@ -341,3 +341,26 @@ func TestManyPeople(t *testing.T) {
 		}
 	}
 }
+
+// TestManyNamed checks that a person names at most 50 other people in a request, in tags and
+// visibility together, and that more change nothing.
+func TestManyNamed(t *testing.T) {
+	t.Parallel()
+	c := newCaller(t, func(*app.Config) {})
+	var ids, users []string
+	for i := range 51 {
+		ids = append(ids, fmt.Sprintf(`"u%02d"`, i))
+		users = append(users, fmt.Sprintf(`{"userId": "u%02d"}`, i))
+	}
+	c.must("users/add", `"users": [`+strings.Join(users[:30], ",")+`]`)
+	c.must("users/add", `"users": [`+strings.Join(users[30:], ",")+`]`)
+	for _, test := range []struct{ visible, tagged, code int }{{51, 0, 400}, {50, 0, 200}, {49, 50, 200}, {49, 51, 400}} {
+		code, text := c.ann("commentannotations/add", fmt.Sprintf(
+			`"documentId": "plan", "commentAnnotations": [{"visibility": {"type": "restricted", "userIds": [%s]}, "commentData": [{"commentText": "x", "taggedUserContacts": [%s]}]}]`,
+			strings.Join(ids[:test.visible], ","), strings.Join(users[:test.tagged], ",")), "")
+		if code != test.code {
+			t.Errorf("%+v: answered %d %.300s", test, code, text)
+		}
+		c.now = c.now.Add(2 * time.Hour)
+	}
+}
