@@ -121,12 +121,12 @@ async function main() {
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
   await ann.keyboard.type('More months, please');
   await ann.getByRole('button', {name: 'Send'}).click();
-  await want('a thread on the table', ann.getByRole('button', {name: '#numbers'}));
+  await want('a thread on the table', ann.getByRole('button', {name: 'Numbers', exact: true}));
   const own = ann.locator('collab-thread[open]');
   await own.getByRole('button', {name: /^Delete your comment/}).click();
   await check(ann, 'delete');
   await own.getByRole('button', {name: 'Delete', exact: true}).click();
-  await ann.getByRole('button', {name: '#numbers'}).waitFor({state: 'detached'}).catch(() => problems.add('a deleted comment is seen'));
+  await ann.getByRole('button', {name: 'Numbers', exact: true}).waitFor({state: 'detached'}).catch(() => problems.add('a deleted comment is seen'));
   await want('the gone thread', ann.getByText('1 thread on removed text'));
   await ann.getByRole('button', {name: 'Resolved 2'}).click();
   await ann.getByRole('button', {name: 'Show 1 reply'}).click();
@@ -220,7 +220,7 @@ async function writing(browser) {
   await focus(page, 'a thread was sent', 'Thread by Cleo Clark');
   const own = page.locator('collab-thread[open]');
   await own.getByRole('button', {name: 'Resolve'}).press('Enter');
-  await want('that it is resolved', own.getByRole('button', {name: 'Reopen'}));
+  await want('that it is resolved', own.getByRole('button', {name: 'Reopen', exact: true}));
   await focus(page, 'Resolve', 'Reopen');
   await keys.press('Escape');
   await focus(page, 'Escape in what is not listed', 'Show 1 reply');

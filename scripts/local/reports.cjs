@@ -10,8 +10,8 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const chosen = look.given.parts ?? [typing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, printing];
-  for (const part of chosen) {
+  const parts = [typing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
+  for (const part of parts) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
@@ -335,7 +335,7 @@ async function announcing(context) {
   await said('Your comment was sent.');
   await thread.getByRole('button', {name: 'Resolve'}).click();
   await said('The thread is resolved.');
-  await thread.getByRole('button', {name: 'Reopen'}).click();
+  await thread.getByRole('button', {name: 'Reopen', exact: true}).click();
   await said('The thread is open again.');
   await page.emulateMedia({forcedColors: 'active'});
   await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'dotted', commentData: [{commentText: 'A dot', from: bob}]}]});
@@ -343,6 +343,37 @@ async function announcing(context) {
   await dot.waitFor();
   const colors = await dot.evaluate((e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e.closest('article')).backgroundColor]);
   if (colors[0] === colors[1] || colors[0] === 'rgba(0, 0, 0, 0)') problems.add(`the dot has no color of its own in forced colors: ${colors}`);
+}
+
+// answering reads a thread without its first comment, answers a resolved one, and comments by keys.
+async function answering(context) {
+  const ann = {userId: 'ann', name: 'Ann Archer'};
+  await call('/v2/commentannotations/add', {commentAnnotations: [
+    {annotationId: 'beheaded', commentData: [{commentId: 1, commentText: 'A question', from: ann}]},
+    {annotationId: 'answered', status: {id: 'RESOLVED'}, commentData: [{commentText: 'Solved', from: bob}]},
+    {annotationId: 'whole', commentData: [{commentText: 'By another', from: bob}]},
+  ]});
+  await new Promise((done) => setTimeout(done, 1_200));
+  await call('/v2/commentannotations/comments/add', {annotationId: 'beheaded', commentData: [{commentText: 'The answer', from: bob}]});
+  await call('/v2/commentannotations/comments/delete', {annotationId: 'beheaded', commentIds: [1]});
+  const page = await open(context, '/demo?as=ann');
+  const note = page.getByText('deleted the first comment.');
+  await want('who deleted the first comment', page.locator('collab-thread', {hasText: 'The answer'}).getByText('Ann Archer deleted the first comment.'));
+  equal('the threads without their first comment', await note.count(), 1);
+  await page.evaluate(() => document.querySelector('collab-threads').open('answered'));
+  const solved = page.locator('collab-thread[open]', {hasText: 'Solved'});
+  await solved.getByRole('textbox').fill('Not quite');
+  await solved.getByRole('button', {name: 'Reply and reopen'}).click();
+  await until(async () => {
+    const {status, comments} = await started('Solved');
+    return status.id === 'OPEN' && comments.length === 2;
+  });
+  await select(page, 'risks', 'six weeks');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).waitFor();
+  await page.keyboard.press('Control+Alt+m');
+  await page.keyboard.type('By keys');
+  await page.keyboard.press('Control+Enter');
+  await until(async () => (await started('By keys'))?.targetElement?.targetText === 'six weeks');
 }
 
 // printing prints all comments, and no buttons.

@@ -54,6 +54,8 @@ export class Composer extends LitElement {
   @property({attribute: false}) store!: Store;
   @property() label = '';
   @property() submit = '';
+  /** The label of another button to send it; '' for none. */
+  @property() also = '';
   /** The name of the draft. */
   @property({attribute: false}) place = '';
   /** The place of a new thread. */
@@ -68,7 +70,7 @@ export class Composer extends LitElement {
   /** The only readers, if fixed: only these people are suggested. */
   @property({attribute: false}) among: Person[] | undefined;
   /** Receives the written comment. */
-  @property({attribute: false}) done!: (written: Written) => void;
+  @property({attribute: false}) done!: (written: Written, also: boolean) => void;
   /** Called if the reader stops writing. The draft is gone if they discarded it. */
   @property({attribute: false}) close?: () => void;
 
@@ -151,7 +153,8 @@ export class Composer extends LitElement {
           <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${say('onlyThese')}</button></div>` : nothing}
         <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? say(this.left < 0 ? 'over' : 'left', {count: Math.abs(this.left)}) : ''}</span>
         <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${this.#send}>${this.submit || say('send')}</button></div>
+        ${this.also ? html`<button type="button" class="line" ?disabled=${!this.#ready} @click=${() => this.#send(true)}>${this.also}</button>` : nothing}
+        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${() => this.#send()}>${this.submit || say('send')}</button></div>
       </div>`;
   }
 
@@ -399,7 +402,7 @@ export class Composer extends LitElement {
     e.stopPropagation();
   };
 
-  #send = async (): Promise<void> => {
+  #send = async (also = false): Promise<void> => {
     if (!this.#ready) return;
     const preparing = prepare(this.area.value);
     if (preparing) {
@@ -420,7 +423,7 @@ export class Composer extends LitElement {
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
-    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, seen: this.#seen, ...(attachments.length && {attachments})});
+    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, seen: this.#seen, ...(attachments.length && {attachments})}, also);
   };
 }
 customElements.define('collab-composer', Composer);

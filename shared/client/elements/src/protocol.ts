@@ -75,6 +75,8 @@ export type Level = (typeof LEVELS)[number];
 
 export interface Thread {
   annotationId: string;
+  /** Who began it. */
+  from?: Person;
   targetElement?: Target;
   type?: string;
   suggestion?: Suggestion;

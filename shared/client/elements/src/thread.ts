@@ -26,6 +26,7 @@ import {joined, moment, timeOf} from './time.js';
 const agent = (): TemplateResult => html`<span class="agent" part="agent" role="img" aria-label=${say('agent')} title=${say('agent')}>${say('ai')}</span>`;
 
 const MORE = 100; // earlier comments per request
+const SAME = 1_000; // ms in which a thread and its first comment are added
 
 /**
  * One thread: its comments, and controls to reply, edit, delete and resolve. On its own, it loads
@@ -50,6 +51,9 @@ export class ThreadElement extends Connected {
   @property({attribute: false}) shown: ShownThread | undefined;
   /** All comments are shown, and the reader may reply. */
   @property({type: Boolean, reflect: true}) open = false;
+
+  /** The name of the element that it is on. */
+  @property({attribute: false}) place = '';
 
   /** The text of its place differs from the quote. */
   @property({attribute: false}) changed = false;
@@ -240,7 +244,7 @@ export class ThreadElement extends Connected {
             ${quote
               ? html`<button type="button" class="quote" part="quote" dir="auto" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
               : t.targetElement?.elementId
-                ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
+                ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>${this.place || say('anElement')}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
           ${store.canWrite && t.annotationId && (status !== 'pending' || resolved)
@@ -253,6 +257,7 @@ export class ThreadElement extends Connected {
         ${this.#seers(t, store)}
         ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t} ?stale=${this.changed}></collab-suggested>` : nothing}
+        ${this.#firstDeleted(t, first) ? html`<p class="done">${say('firstDeleted', {name: isolated(nameOf(store.named(t.from!)))})}</p>` : nothing}
         <ol>${this.#comment(first)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
@@ -265,6 +270,14 @@ export class ThreadElement extends Connected {
             ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${say('draft')}</span>` : nothing}
           </div>` : nothing}
       </article>`;
+  }
+
+  /**
+   * Whether the first comment was deleted: the first one that is left is by somebody else than the
+   * thread, and later.
+   */
+  #firstDeleted({from, createdAt}: ShownThread, first: ShownComment): boolean {
+    return !!from?.userId && from.userId !== first.from.userId && Date.parse(first.createdAt) - Date.parse(createdAt) > SAME;
   }
 
   /** The readers of the thread, the current user last, unless everyone sees it. */
@@ -286,7 +299,11 @@ export class ThreadElement extends Connected {
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
-      .done=${(w: Written) => void store.send({...w, name: 'add-comment', thread: t.key})}></collab-composer>`;
+      also=${isResolved(t) ? say('replyReopen') : ''}
+      .done=${(w: Written, also: boolean) => {
+        store.send({...w, name: 'add-comment', thread: t.key});
+        if (also) store.send({name: 'resolve-thread', thread: t.key, resolved: false});
+      }}></collab-composer>`;
   }
 
   /** The choice of the reader's notification level for the thread. */

@@ -32,6 +32,9 @@ import type {ThreadElement} from './thread.js';
  */
 const HASH = /^#collab-thread=([^&]+)(?:&comment=(\d*))?$/;
 
+const HEADING = 'h1, h2, h3, h4, h5, h6, caption, figcaption, legend';
+const LABEL = 80; // characters of the name of an element
+
 const FILTERS = ['open', 'resolved', 'mine', 'unread'] as const;
 type Filter = (typeof FILTERS)[number];
 
@@ -124,6 +127,7 @@ export class ThreadsElement extends Connected {
     super.connectedCallback();
     this.ownerDocument.addEventListener('selectionchange', this.#selection);
     this.ownerDocument.addEventListener('collab-open', this.#asked);
+    this.ownerDocument.addEventListener('keydown', this.#shortcut);
     addEventListener('hashchange', this.#hash);
     addEventListener('popstate', this.#hash);
     navigations()?.addEventListener('currententrychange', this.#hash);
@@ -136,6 +140,7 @@ export class ThreadsElement extends Connected {
     super.disconnectedCallback();
     this.ownerDocument.removeEventListener('selectionchange', this.#selection);
     this.ownerDocument.removeEventListener('collab-open', this.#asked);
+    this.ownerDocument.removeEventListener('keydown', this.#shortcut);
     removeEventListener('hashchange', this.#hash);
     removeEventListener('popstate', this.#hash);
     navigations()?.removeEventListener('currententrychange', this.#hash);
@@ -329,7 +334,7 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#place(t.key)?.changed}
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
       exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
@@ -397,8 +402,25 @@ export class ThreadsElement extends Connected {
     return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
   }
 
-  /** Starts a thread on a target, such as {elementId: 'chart'}, or on the whole document. */
-  compose(target?: Target): void {
+  readonly #labels = new Map<string, string>(); // of elements that the page named, by id
+
+  /** The name of an element: its label, its heading or caption, or the one given to compose. */
+  #labelOf(id: string | undefined): string {
+    if (!id) return '';
+    const home = this.#root?.getRootNode() as Document | ShadowRoot | undefined;
+    const element = home?.getElementById(id);
+    const labelled = element?.getAttribute('aria-labelledby')?.split(/\s+/).map((other) => home!.getElementById(other)?.textContent ?? '').join(' ');
+    const heading = element?.matches(HEADING) ? element : element?.querySelector(HEADING);
+    return cut([element?.ariaLabel, labelled, heading?.textContent, this.#labels.get(id)].find((text) => text?.trim())?.replace(/\s+/g, ' ').trim() ?? '', LABEL);
+  }
+
+  /**
+   * Starts a thread on a target, such as {elementId: 'chart'}, or on the whole document. label names
+   * an element without a label, a heading and a caption of its own.
+   */
+  compose({label, ...place}: Target & {label?: string} = {}): void {
+    const target = Object.keys(place).length ? (place as Target) : undefined;
+    if (label && target?.elementId) this.#labels.set(target.elementId, label);
     if (!this.draft) this.#opener = focused();
     this.draft = {target};
     this.active = '';
@@ -500,6 +522,13 @@ export class ThreadsElement extends Connected {
     const rect = range.getBoundingClientRect();
     this.float.style.left = `${Math.max(8, Math.min(rect.left, innerWidth - 110))}px`;
     this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
+  };
+
+  /** Ctrl+Alt+M, or Cmd+Option+M, comments on the selected text. */
+  #shortcut = (e: KeyboardEvent): void => {
+    if (e.code !== 'KeyM' || !e.altKey || !(e.ctrlKey || e.metaKey) || !this.selected || !this.#store?.canWrite || this.draft) return;
+    e.preventDefault();
+    this.compose(this.selected);
   };
 
   #hideFloat = (): void => {
