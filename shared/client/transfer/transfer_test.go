@@ -186,6 +186,8 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/notifications/config/set", times+`"userIds": ["hal"], "config": {"inbox": "MINE", "email": "ALL", "slack": "NONE"}`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["hal"], "documentIds": ["whole"], "config": {"inbox": "MINE", "email": "ALL", "slack": "NONE"}`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["ida"], "mailFrequency": "daily", "mailHour": 0`)
+	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["jon"], "mailFrequency": "weekly", "mailDay": "friday",
+		"quietHours": {"from": "20:00", "to": "08:00", "days": ["sunday"]}`)
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "whole", "userId": "hal", "read": true, "annotationIds": ["whole"]`)
 
 	// Suggestions without a decision: one was cleared, which leaves its status.

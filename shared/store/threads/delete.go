@@ -373,13 +373,10 @@ func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 		calls = append(calls[:1], slices.Collect(slices.Chunk(deletes, 1))...)
 	}
 	job := outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned}
-	if err := d.planThread(ctx, &job); err != nil {
+	if err := d.s.Reserve(ctx, calls...); err != nil {
 		return err
 	}
-	if d.last != "" {
-		calls = append(calls, []store.Write{store.Rewriting(headKey(d.doc, d.ann))}, []store.Write{store.Rewriting(headKey(d.doc, d.ann))})
-	}
-	if err := d.s.Reserve(ctx, calls...); err != nil {
+	if err := d.planThread(ctx, &job, calls); err != nil {
 		return err
 	}
 	if d.last == "" {
@@ -390,8 +387,8 @@ func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 }
 
 // planThread adds the annotation to the job, which sweeps its remains, if it is to be deleted: own
-// is set, and the planned comments are all that it has.
-func (d *commentDeletion) planThread(ctx context.Context, job *outbox.Job) error {
+// is set, the planned comments are all that it has, and the request may write so much.
+func (d *commentDeletion) planThread(ctx context.Context, job *outbox.Job, calls [][]store.Write) error {
 	if !d.own || d.thread.Text(keys.Creator) != d.authors[0] {
 		return nil
 	}
@@ -403,6 +400,14 @@ func (d *commentDeletion) planThread(ctx context.Context, job *outbox.Job) error
 		if err != nil || !planned[c.ID] {
 			return err
 		}
+	}
+	mark := []store.Write{store.Rewriting(headKey(d.doc, d.ann))}
+	err := d.s.Reserve(ctx, append(calls, mark, append(mark, d.s.leftLookUp(d.doc, d.ann)))...)
+	if collab.CodeOf(err) == collab.FailedPrecondition {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	d.last = birth(d.thread)
 	job.In, job.SweepAt = d.doc.OrganizationRef, d.s.Millis()+outbox.SweepAfter.Milliseconds()
