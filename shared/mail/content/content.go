@@ -35,8 +35,8 @@ type Shown struct {
 }
 
 // Of returns a comment for a reader: its first MaxShown characters, or those around the first
-// mention of the reader if that comes later. Then come the names of its files. The text of a comment
-// with HTML is that of the HTML, because other readers see it.
+// mention of the reader if that comes later. Then come the names of its files. The text of a
+// comment with HTML is that of the HTML, because other readers see it.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
