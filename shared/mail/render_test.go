@@ -114,7 +114,7 @@ func TestRender(t *testing.T) {
 }
 
 // elements are the HTML elements of an email.
-var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u s del code pre blockquote ul ol li")
+var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u ins s del sup sub code pre blockquote ul ol li")
 
 // checkHTML parses an email like a browser. It must not run, load or cover anything, and must be in
 // one block.
@@ -133,6 +133,7 @@ func checkHTML(t *testing.T, text string) {
 			switch {
 			case node.DataAtom == atom.Img && (a.Key == "src" && strings.HasPrefix(a.Val, "https:") || a.Key == "alt" || a.Key == "height"):
 			case a.Key == "class":
+			case node.DataAtom == atom.Ol && a.Key == "start", node.DataAtom == atom.Li && a.Key == "value":
 			case a.Key == "dir" && a.Val == "auto":
 			case a.Key == "style" && !strings.Contains(a.Val, "position"), a.Key == "lang", node.DataAtom == atom.Meta && a.Key != "http-equiv":
 			case a.Key == "href" && (strings.HasPrefix(a.Val, "https:") || strings.HasPrefix(a.Val, "http:") || strings.HasPrefix(a.Val, "mailto:")):
@@ -362,6 +363,8 @@ func FuzzComment(f *testing.F) {
 		"<noscript><p title=\"</noscript><img src=x>\">",
 		"<template><b>", "<plaintext>", "<textarea></div>", "<select><b>", strings.Repeat("<b>", 600), "<table><td></div>", "&lt;script&gt;",
 		"<form><form>", "<li></li></ul><p><ul>", "<pre>\n<li>", "<a href=https://a><a href=https://b>", "\x00<scr\x00ipt>",
+		"<b><del>a</b>b<sup>1<sub>2</sup>", "<table><tr><td><p>a<td><input type=checkbox checked>", "<ol start=-5><li value=99999><ul><li><pre>\n  x",
+		"<span style='text-decoration:line-through'><s>a</span>b", strings.Repeat("<ol><li><sup>1</sup>", 300), strings.Repeat("<del>a</b><p>", 300),
 	} {
 		f.Add(seed)
 	}

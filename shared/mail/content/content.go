@@ -11,40 +11,37 @@ import (
 	"unicode/utf8"
 
 	"collabdata/shared/collab"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // Limits of a comment.
 const (
-	MaxShown = 2_000 // characters of text
+	MaxShown = 2_000 // characters of text, unless a Reader has another number
 	MaxName  = 150   // characters of a name
 
 	maxSource = 256 << 10 // bytes of source text or HTML
 	maxLead   = 400       // characters before a mention that would otherwise be cut off
 )
 
-// Shown is a comment as its readers see it.
+// Shown is a comment as its readers see it: its HTML, if that has a text, else its text.
 type Shown struct {
-	Text string // without markup; "" for none
+	Text string // the text form of HTML, or a plain text; "" for none
 	HTML string // clean; "" for a comment with only text
 	Cut  bool   // "…" replaces the missing end
 }
 
-// Of returns a comment for a reader: its first MaxShown characters, or those around the first
-// mention of the reader if that comes later.
+// Of returns a comment for a reader: its first characters, or those around the first mention of the
+// reader if that comes later.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
-		text := Lines(textOf(shown.HTML)) // with line ends and addresses of links
-		shown.Text = collab.Shorten(text, 2*MaxShown)
+		text := strings.Trim(printable(textOf(shown.HTML)), "\n") // with line ends and addresses of links
+		shown.Text = collab.Shorten(text, 2*t.most)
 		shown.Cut = shown.Cut || shown.Text != text
 	}
-	if sent := collab.Deref(c.Text); sent != "" {
-		text, cut := t.shorten(sent)
-		shown.Text, shown.Cut = text, cut || shown.Cut
+	if sent := collab.Deref(c.Text); sent != "" && shown.Text == "" {
+		shown.HTML = ""
+		shown.Text, shown.Cut = t.shorten(sent)
 	}
 	return shown
 }
@@ -56,55 +53,6 @@ func Author(c *collab.Comment, to Reader) string {
 		return ""
 	}
 	return to.name(author)
-}
-
-// textOf returns the text of cleaned HTML, with paragraphs and items on separate lines, and
-// addresses after links.
-func textOf(clean string) string {
-	var b strings.Builder
-	var link string
-	pre := 0
-	z := html.NewTokenizer(strings.NewReader(clean))
-	for {
-		kind := z.Next()
-		switch token := z.Token(); kind {
-		case html.ErrorToken:
-			return squeeze(b.String())
-		case html.TextToken:
-			if pre == 0 {
-				b.WriteString(collapse(token.Data))
-			} else {
-				b.WriteString(token.Data)
-			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			switch token.DataAtom {
-			case atom.Br, atom.P, atom.Blockquote, atom.Ul, atom.Ol:
-				b.WriteByte('\n')
-			case atom.Li:
-				b.WriteString("\n- ")
-			case atom.Pre:
-				b.WriteByte('\n')
-				pre++
-			case atom.A:
-				for _, a := range token.Attr {
-					link = a.Val
-				}
-			}
-		case html.EndTagToken:
-			switch token.DataAtom {
-			case atom.P, atom.Blockquote, atom.Ul, atom.Ol:
-				b.WriteByte('\n')
-			case atom.Pre:
-				b.WriteByte('\n')
-				pre--
-			case atom.A:
-				if link != "" && !strings.HasSuffix(b.String(), link) {
-					b.WriteString(" (" + link + ")")
-				}
-				link = ""
-			}
-		}
-	}
 }
 
 // collapse replaces consecutive white space by a space.
@@ -125,29 +73,18 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// squeeze drops spaces at line ends and repeated empty lines.
-func squeeze(text string) string {
-	var kept []string
-	for l := range strings.SplitSeq(text, "\n") {
-		l = strings.TrimRight(l, " ")
-		if l != "" || len(kept) > 0 && kept[len(kept)-1] != "" {
-			kept = append(kept, l)
-		}
-	}
-	return strings.TrimSpace(strings.Join(kept, "\n"))
-}
-
 // tags are the users and groups that a comment tags.
 type tags struct {
 	names   map[string]string // by id
 	own     []string          // the reader's ids
 	picture string            // replacement of a picture
+	most    int               // characters to show
 }
 
 // tagsOf reads the tags of a comment for a reader.
 func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	list := collab.Tags(taggedUserContacts)
-	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture")}
+	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture"), most: cmp.Or(to.Most, MaxShown)}
 	var groups []string
 	for _, tag := range list {
 		if tag.GroupID != "" {
@@ -239,11 +176,11 @@ func (t tags) shorten(sent string) (text string, cut bool) {
 // first.
 func (t tags) shown(size int, fill func(*window)) *window {
 	seek := &window{mention: -1, seeking: true}
-	if len(t.own) > 0 && size > MaxShown-maxLead {
+	if len(t.own) > 0 && size > t.most-maxLead {
 		fill(seek)
 	}
-	w := &window{left: MaxShown, mention: -1}
-	if seek.mention > MaxShown-maxLead {
+	w := &window{left: t.most, mention: -1}
+	if seek.mention > t.most-maxLead {
 		w.skip = seek.mention - maxLead
 	}
 	fill(w)

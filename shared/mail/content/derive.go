@@ -16,6 +16,7 @@ type Reader struct {
 	Mentioned bool // a comment mentions the reader
 	words.Words
 	Names map[string]string // present names of users by id
+	Most  int               // characters of a comment; 0 means MaxShown
 }
 
 // name returns the name of a user: the present one, else that in the object, else the id.

@@ -79,7 +79,7 @@ func TestPastes(t *testing.T) {
 		"a picture larger than is read": {`<img src="data:image/png;base64,` + strings.Repeat("A", 300_000) + `"><p>Look at this.</p>`, "[picture] …"},
 		"more than is read":             {"<p>One.</p>" + strings.Repeat("<i></i>", 50_000) + "<p>Two.</p>", "One.\n…"},
 		"blocks of mail programs":       {"<div>One.</div><div><br></div><div>Two <b>bold</b>.</div><h1>Three</h1>four", "One.\n\nTwo bold.\nThree\nfour"},
-		"a table":                       {"<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>", "a b\nc d"},
+		"a table":                       {"<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>", "a | b\nc | d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Of(&collab.Comment{HTML: &test.sent}, Reader{})
