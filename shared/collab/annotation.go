@@ -252,7 +252,9 @@ type Comment struct {
 	From               JSON    `dynamodbav:"from,omitempty"` // user object of the author
 	AuthorID           string  `dynamodbav:"cr,omitempty"`   // From.userId
 	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
-	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
+	// Mentions that updates have removed: see Retag. nil for none.
+	Removed     *Mentions `dynamodbav:"rmv,omitempty"`
+	Attachments JSON      `dynamodbav:"att,omitempty"` // array of attachment objects
 	// Object of fields returned unchanged, or nil.
 	Kept      JSON      `dynamodbav:"kept,omitempty"`
 	Reactions Reactions `dynamodbav:"rea,omitempty"`
@@ -281,6 +283,19 @@ func (c *Comment) Added() Millis { return cmp.Or(c.AddedAt, c.CreatedAt) }
 
 // Moved returns the time to which the comment moves the lastUpdated of its annotation.
 func (c *Comment) Moved() Millis { return max(c.LastUpdated, c.AddedAt) }
+
+// maxRemoved limits the removed mentions that a comment remembers.
+const maxRemoved = 200
+
+// Retag replaces the tags of the comment. It remembers the mentions that are no longer in it, the
+// latest first, because a mention that comes back notifies nobody again: see Event.AddChanges.
+func (c *Comment) Retag(tags JSON) {
+	were := MentionsOf(*c).with(Deref(c.Removed))
+	c.TaggedUserContacts, c.Removed = tags, nil
+	if removed := were.without(MentionsOf(*c), maxRemoved); removed.Len() > 0 {
+		c.Removed = &removed
+	}
+}
 
 // HasContent reports whether the comment has a text, HTML, an attachment, or a comment resolver
 // that knows it.

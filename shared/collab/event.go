@@ -106,8 +106,8 @@ type EventFacts struct {
 
 // Mentions are the distinct ids of mentioned users and groups.
 type Mentions struct {
-	Users  []string `json:"users,omitempty"`
-	Groups []string `json:"groups,omitempty"`
+	Users  []string `json:"users,omitempty" dynamodbav:"u,omitempty"`
+	Groups []string `json:"groups,omitempty" dynamodbav:"g,omitempty"`
 }
 
 // MentionsOf returns the mentions in comments.
@@ -130,6 +130,14 @@ func MentionsOf(comments ...Comment) (m Mentions) {
 }
 
 func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
+
+// with returns the mentions of both.
+func (m Mentions) with(other Mentions) Mentions {
+	both := func(list, others []string) []string {
+		return append(slices.Clip(list), Where(others, func(id string) bool { return !slices.Contains(list, id) })...)
+	}
+	return Mentions{both(m.Users, other.Users), both(m.Groups, other.Groups)}
+}
 
 // without returns up to limit mentions of m that are not in other, groups first.
 func (m Mentions) without(other Mentions, limit int) Mentions {
@@ -180,9 +188,12 @@ func (e *Event) AddComments(notify bool, comments ...Comment) {
 }
 
 // AddChanges adds comments before and after a change. If notify is true, the event notifies users
-// that the change newly mentions.
+// that the change newly mentions, and that none of the comments has mentioned before.
 func (e *Event) AddChanges(notify bool, were, comments []Comment) {
 	before := MentionsOf(were...)
+	for _, c := range were {
+		before = before.with(Deref(c.Removed))
+	}
 	fresh := MentionsOf(comments...).without(before, MaxPeople)
 	e.NamedAlone = true
 	if !notify || fresh.Len() == 0 {

@@ -16,7 +16,8 @@ func (a *account) edit(thread string, id int64, text, tags string) (ev *collab.E
 	a.Helper()
 	a.did(a.db.Threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
 		IDs: []int64{id}, At: a.millis(), Change: func(c *collab.Comment) error {
-			c.Text, c.TaggedUserContacts = &text, collab.JSON(tags)
+			c.Text = &text
+			c.Retag(collab.JSON(tags))
 			return nil
 		},
 		Event: func(head *collab.Annotation, were, comments []collab.Comment) *collab.Event {
@@ -58,6 +59,9 @@ func TestEditMentions(t *testing.T) {
 		{"three", "[" + ann + "," + eng + "," + ops + "]", []string{"eve"}},
 		{"four", "[" + eve + "," + ops + "]", nil},
 		{"five", "[]", nil},
+		{"six", "[" + bob + "," + eng + "," + eve + "]", nil},
+		{"seven", "[]", nil},
+		{"eight", "[" + ops + `,{"userId":"fay"}]`, []string{"fay"}},
 	} {
 		w.add(time.Second)
 		ev := a.edit("thread", id, test.text, test.tags)
@@ -70,6 +74,47 @@ func TestEditMentions(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s %s: notified are %q, want %q", test.text, test.tags, got, test.want)
+		}
+	}
+}
+
+// TestMentionComesBack checks that a mention that is removed and added again six times makes one
+// entry, and one text in one email.
+func TestMentionComesBack(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t, grouping(true))
+	for _, begin := range []bool{true, false} {
+		thread, user := fmt.Sprint("thread", begin), fmt.Sprint("bob", begin)
+		a.member(user)
+		tag := `[{"userId":"` + user + `"}]`
+		var mails []mail.Email
+		p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+		var first *collab.Event
+		if begin {
+			first = a.comment(thread, a.user(user))
+		} else {
+			first = a.comment(thread)
+		}
+		w.send(first)
+		w.drain(p)
+		for range 6 {
+			for _, tags := range []string{"[]", tag} {
+				w.add(time.Second)
+				w.send(a.edit(thread, first.CommentIDs[0], "text "+tags, tags))
+			}
+		}
+		w.settle(p)
+		if got := a.inbox(user); len(got) != 1 {
+			t.Errorf("%s has %q", user, got)
+		}
+		told := 0
+		for _, n := range mails {
+			for _, th := range n.Threads {
+				told += len(th.Events)
+			}
+		}
+		if told != 1 || len(mails) != 1 {
+			t.Errorf("%s: %d events in %d mails", user, told, len(mails))
 		}
 	}
 }

@@ -98,8 +98,8 @@ unchanged, 'null' clears, 'from' is merged, and all other values are replaced. u
 commentIds, or selects alone; the response omits excluded comments. With lastUpdated, the request
 changes the comment only as the caller has read it.
 
-With triggerNotification, newly mentioned users are notified, directly or through a group. The
-notification names actionUser, else the author of the first comment. Webhooks get each change; if
+With triggerNotification, newly mentioned users are notified, directly or through a group, once
+for each comment: not again if a mention is removed and comes back. The notification names actionUser, else the author of the first comment. Webhooks get each change; if
 the account's setting allEvents is on, also without triggerNotification.
 
 The response has a result for each comment by id, in the order sent. An item fails with:
@@ -238,7 +238,7 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	if d.byPerson {
 		tags.Value, attachments.Value = keepTags(c.TaggedUserContacts, tags.Value), keepAttachments(c.Attachments, attachments.Value)
 	}
-	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, tags)
+	c.Retag(changeJSON(c.TaggedUserContacts, tags))
 	c.Attachments = changeJSON(c.Attachments, attachments)
 	c.Kept = changeKept(c.Kept, rpc.Keyed[collab.JSON]{
 		{Key: "actions", Value: d.Actions.Raw}, {Key: "progress", Value: d.Progress.Raw},

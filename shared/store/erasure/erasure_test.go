@@ -208,6 +208,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged := comment(1, "bob", "ask {{"+person+"}} or {{cid}}")
 	tagged.HTML = new("<p>ask {{" + person + "}}</p>")
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
+	tagged.Removed = &collab.Mentions{Users: []string{person, "cid"}}
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
 	tagged.Reactions = collab.Reactions{{Emoji: "👍", Users: []string{person, "cid"}}, {Emoji: "🎉", Users: []string{person}}}
 	w.thread(doc, "of bob", func(th *collab.Thread) {
