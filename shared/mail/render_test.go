@@ -171,14 +171,15 @@ func TestValuesAreShownAsText(t *testing.T) {
 			// each with its author
 			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")),
 		}})
-		n.Threads[0].Document, n.Threads[0].AnnotationID = value, "a1"
+		n.Threads[0].Document, n.Threads[0].AnnotationID, n.Threads[0].First = value, "a1", c(&value, nil)
+		n.Threads[0].Suggestion = &content.Suggestion{Old: value, New: value, Reason: value}
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if want := value + " · " + value; got.Subject != want {
 			t.Errorf("subject %q, want %q", got.Subject, want)
 		}
-		if n := strings.Count(got.Text, value); n != 3+6 {
-			t.Errorf("the text shows %q %d times, want 9:\n%s", value, n, got.Text)
+		if n := strings.Count(got.Text, value); n != 6+6 {
+			t.Errorf("the text shows %q %d times, want 12:\n%s", value, n, got.Text)
 		}
 		document, err := html.Parse(strings.NewReader(got.HTML))
 		must.Do(t, err)
@@ -188,8 +189,8 @@ func TestValuesAreShownAsText(t *testing.T) {
 				shown += strings.Count(node.Data, value)
 			}
 		}
-		if shown != 5+6 { // two each in the title, headline, body, document; the comments
-			t.Errorf("the HTML shows %q %d times, want 11:\n%s", value, shown, got.HTML)
+		if shown != 9+6 { // two in the title, preview, headline, body, three of the suggestion, document; the comments
+			t.Errorf("the HTML shows %q %d times, want 15:\n%s", value, shown, got.HTML)
 		}
 		checkHTML(t, got.HTML)
 	}
@@ -262,10 +263,10 @@ func TestDirection(t *testing.T) {
 	c.From = collab.JSON(`{"userId":"u","name":"` + turned + `"}`)
 	c.TaggedUserContacts = collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"` + turned + `\u2069"}}]`)
 	of := &n.Threads[0]
-	of.Document, of.AnnotationID, of.Events[0].Comments = turned, "a1", []*collab.Comment{c}
+	of.Document, of.AnnotationID, of.First, of.Events[0].Comments = turned, "a1", c, []*collab.Comment{c}
 	got, err := newMailer(t, "").Render(n)
 	must.Do(t, err)
-	if want := "\u2068" + isolated + " replied\u2069 · " + isolated; got.Subject != want {
+	if want := isolated + " · \u2068@" + isolated + ": see\u2069"; got.Subject != want {
 		t.Errorf("subject %q, want %q", got.Subject, want)
 	}
 	for _, part := range []string{got.Text, got.HTML} {
@@ -273,11 +274,11 @@ func TestDirection(t *testing.T) {
 			t.Errorf("a name is not isolated: %q", part)
 		}
 	}
-	of.Document = strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 3)
-	of.Events[0].Headline = "e"
+	of.Document = strings.Repeat("x", 65) + strings.Repeat("👨‍👩‍👧‍👦", 3)
+	of.Quote = "e"
 	got, err = newMailer(t, "").Render(n)
 	must.Do(t, err)
-	if want := "e · " + strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 2) + "…"; got.Subject != want {
+	if want := strings.Repeat("x", 65) + strings.Repeat("👨‍👩‍👧‍👦", 2) + "… · e"; got.Subject != want {
 		t.Errorf("subject %q, want %q", got.Subject, want)
 	}
 }

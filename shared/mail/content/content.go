@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,15 +25,20 @@ const (
 
 // Shown is a comment as its readers see it: its HTML, if that has a text, else its text.
 type Shown struct {
-	Text string // the text form of HTML, or a plain text; "" for none
-	HTML string // clean; "" for a comment with only text
-	Cut  bool   // "…" replaces the missing end
+	Text  string // the text form of HTML, or a plain text; "" for none
+	HTML  string // clean; "" for a comment with only text
+	Files string // a line with the names of its files; "" for none
+	Cut   bool   // "…" replaces the missing end
 }
+
+// Body returns the text and the line of files.
+func (s Shown) Body() string { return strings.TrimLeft(s.Text+"\n"+s.Files, "\n") }
 
 // Of returns a comment for a reader: its first characters, or those around the first mention of the
 // reader if that comes later.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
+	shown.Files = files(c.Attachments, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
 		text := strings.Trim(printable(textOf(shown.HTML)), "\n") // with line ends and addresses of links
@@ -44,6 +50,87 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 		shown.Text, shown.Cut = t.shorten(sent)
 	}
 	return shown
+}
+
+// Limits of the line of files.
+const (
+	maxFiles    = 3
+	maxFileName = 60 // characters
+)
+
+// files returns a line with the names of the first files, "" for none.
+func files(attachments collab.JSON, to Reader) string {
+	var list []struct {
+		Name string `json:"name"`
+	}
+	if len(attachments) == 0 || json.Unmarshal(attachments, &list) != nil || len(list) == 0 {
+		return ""
+	}
+	var names []string
+	for _, f := range list[:min(len(list), maxFiles)] {
+		names = append(names, collab.Isolate(cmp.Or(fileName(f.Name), to.Text("file"))))
+	}
+	shown := strings.Join(names, ", ")
+	if more := len(list) - len(names); more > 0 {
+		return to.Count("filesMore", more, "files", shown)
+	}
+	return to.Text("files", "files", shown)
+}
+
+// fileName returns the name of a file with its extension, without characters that change the
+// direction of text.
+func fileName(name string) string {
+	name = Line(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, collab.Cut(name, maxPiece)))
+	extension := path.Ext(name)
+	if utf8.RuneCountInString(extension) > maxFileName/4 {
+		extension = ""
+	}
+	return collab.Shorten(strings.TrimSuffix(name, extension), maxFileName-utf8.RuneCountInString(extension)) + extension
+}
+
+// Suggestion is a suggested change as its readers see it. Each text is "" if there is none.
+type Suggestion struct{ Old, New, Reason string }
+
+const maxSuggested = 500 // characters of a text of a suggestion
+
+// SuggestionOf returns the suggestion of a thread, nil if the thread is none.
+func SuggestionOf(head *collab.Annotation) *Suggestion {
+	s := head.Suggestion()
+	if s == nil {
+		return nil
+	}
+	shown := &Suggestion{Old: cmp.Or(valueOf(s.OldValue), Lines(head.TargetText())), New: valueOf(s.NewValue)}
+	if s.Status == collab.SuggestionIsRejected {
+		shown.Reason = valueOf(s.RejectReason)
+	}
+	return shown
+}
+
+// valueOf returns a value as text: texts unchanged, others as JSON.
+func valueOf(value collab.JSON) string {
+	var text string
+	if len(value) > 0 && json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return collab.Shorten(Lines(collab.Cut(text, maxPiece)), maxSuggested)
+}
+
+// body returns the suggestion as lines of text.
+func (s *Suggestion) body(to Reader) string {
+	var lines []string
+	if s.Old != "" {
+		lines = append(lines, to.Text("oldText")+" "+s.Old)
+	}
+	lines = append(lines, to.Text("newText")+" "+cmp.Or(s.New, to.Text("withoutText")))
+	if s.Reason != "" {
+		lines = append(lines, to.Text("rejectReason")+" "+s.Reason)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Author returns the name of a comment's author for a reader, or "".
