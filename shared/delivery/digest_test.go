@@ -237,7 +237,7 @@ func TestSooner(t *testing.T) {
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailHourly})
 	say()
 	w.settleUntil(p, w.Now().Add(65*time.Minute))
-	want := []string{"ann mentioned you · doc (and 1 more)"}
+	want := []string{"ann mentioned you (and 1 more) · doc"}
 	if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
@@ -267,7 +267,7 @@ func TestMidnight(t *testing.T) {
 		t.Errorf("by %s bob has %q", w.Now().In(havana), got)
 	}
 	w.settle(p)
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 2 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -530,7 +530,7 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const at, late = time.Minute, 4*time.Minute + 59*time.Second
-	one, two := "ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"
+	one, two := "ann mentioned you · doc", "ann mentioned you (and 1 more) · doc"
 	for name, test := range map[string]struct {
 		batch collab.MailBatch
 		delay int64

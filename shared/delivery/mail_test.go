@@ -19,14 +19,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mailsTo returns the subjects of emails to a user, oldest first.
+// mailsTo returns the emails to a user, oldest first: what happened and the document, or the subject
+// of one about several threads.
 func (a *account) mailsTo(user string) []string {
 	a.Helper()
-	subjects := []string{}
+	mails := []string{}
 	for _, m := range a.sentEmails()[a.address(user)] {
-		subjects = append(subjects, m.Subject)
+		text := m.Subject
+		if document, _, ofThread := strings.Cut(m.Subject, " · "); ofThread {
+			_, preview, _ := strings.Cut(m.HTML, `overflow:hidden">`)
+			preview, _, _ = strings.Cut(preview, "</div>")
+			text = preview + " · " + document
+		}
+		mails = append(mails, text)
 	}
-	return subjects
+	return mails
 }
 
 // TestMailAfterOutage checks that an outage of the email service does not delay inboxes, and that
@@ -43,7 +50,7 @@ func TestMailAfterOutage(t *testing.T) {
 		t.Fatalf("mails %v, inbox %v, figures %v", got, a.inbox("bob"), w.figures())
 	}
 	w.settle(w.start())
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 2 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }
