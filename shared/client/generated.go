@@ -298,9 +298,10 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // commentIds, or selects alone; the response omits excluded comments. With lastUpdated, the request
 // changes the comment only as the caller has read it.
 //
-// With triggerNotification, newly mentioned users are notified, directly or through a group. The
-// notification names actionUser, else the author of the first comment. Webhooks get each change; if
-// the account's setting allEvents is on, also without triggerNotification.
+// With triggerNotification, newly mentioned users are notified, directly or through a group, once
+// for each comment: not again if a mention is removed and comes back. The notification names
+// actionUser, else the author of the first comment. Webhooks get each change; if the account's
+// setting allEvents is on, also without triggerNotification.
 //
 // The response has a result for each comment by id, in the order sent. An item fails with:
 //
@@ -2757,7 +2758,9 @@ type Notification struct {
 	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
 	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
-	// For comments: 2,000 characters of text, from the start or around the first mention
+	// For comments: 2,000 characters of text, from the start or around the first mention, and the names
+	// of three files. If a comment has HTML, the text form of the HTML, with signs such as ~~struck
+	// out~~, 10^6 and [x]. For a suggestion, its old and new text, and the reason of a rejection
 	DisplayBodyMessage string `json:"displayBodyMessage"`
 	// Template of the secondary text, replacing displayBodyMessage; {name} is a value
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`

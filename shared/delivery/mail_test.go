@@ -207,6 +207,46 @@ func TestRejectedMail(t *testing.T) {
 	}
 }
 
+// TestOneSubject checks that emails about a thread have one subject, also after many comments and an
+// edit of a later one, and that an email about a suggestion shows both texts.
+func TestOneSubject(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t, grouping(true))
+	p := w.start()
+	step := func(ev *collab.Event) {
+		t.Helper()
+		w.send(ev)
+		w.settle(p)
+		w.add(time.Hour)
+	}
+	step(a.says("thread", "Is this right, {{bob}}?", a.user("bob")))
+	for range 15 {
+		w.run(a.record("thread", collab.CommentAdded, quiet, a.by("cid")))
+	}
+	step(a.says("thread", "the answer"))
+	var decided *collab.Event
+	a.head("thread", func(head *collab.Annotation) *collab.Event {
+		head.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","oldValue":"ten","newValue":"twelve","rejectReason":"Too much"}}`)
+		decided = a.event(collab.SuggestionRejected)
+		decided.Actor = &collab.User{UserID: "ann"}
+		decided.Describe(collab.SuggestionRejected, head)
+		return decided
+	})
+	step(decided)
+	mails := a.sentEmails()[a.address("bob")]
+	if len(mails) != 3 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	for i, first := range []string{"ann mentioned you", "ann replied", "ann rejected a suggestion"} {
+		if mails[i].Subject != "doc · Is this right, @bob?" || !strings.HasPrefix(mails[i].Text, first+"\n") {
+			t.Errorf("subject %q of\n%s", mails[i].Subject, mails[i].Text)
+		}
+	}
+	if want := "\nOld text:\n> ten\nNew text:\n> twelve\nReason:\n> Too much\n"; !strings.Contains(mails[2].Text, want) || !strings.Contains(mails[2].HTML, "<del>ten</del>") {
+		t.Errorf("no %q in\n%s", want, mails[2].Text)
+	}
+}
+
 // TestMailSays checks the content of an email about a thread: the names of its document and
 // mentioned users, the comment, three comments before it, the quoted text, a link, the account's
 // look, and a token of the recipient. Values appear as plain text.
