@@ -372,9 +372,11 @@ func FuzzComment(f *testing.F) {
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		if shown := content.Of(c, content.Reader{}); len(shown.HTML) > 40_000 || utf8.RuneCountInString(shown.Text) > 20_000 {
+		shown := content.Of(c, content.Reader{})
+		if len(shown.HTML) > 40_000 || utf8.RuneCountInString(shown.Text) > 20_000 {
 			t.Errorf("%d bytes of HTML and %d of text", len(shown.HTML), len(shown.Text))
 		}
+		checkSigns(t, shown)
 		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []*collab.Comment{c, comment(2, text, "")}}))
 		must.Do(t, err)
 		checkHTML(t, got.HTML)
@@ -382,6 +384,23 @@ func FuzzComment(f *testing.F) {
 			t.Errorf("subject %q", got.Subject)
 		}
 	})
+}
+
+// checkSigns checks that the text form has signs for each format of the HTML that changes the
+// meaning.
+func checkSigns(t *testing.T, shown content.Shown) {
+	t.Helper()
+	document, err := html.Parse(strings.NewReader(shown.HTML))
+	must.Do(t, err)
+	for node := range document.Descendants() {
+		if node.Type != html.TextNode || strings.TrimSpace(node.Data) == "" || node.Parent == nil {
+			continue
+		}
+		sign := map[atom.Atom]string{atom.Del: "~~", atom.S: "~~", atom.Sup: "^", atom.Sub: "_"}[node.Parent.DataAtom]
+		if !strings.Contains(shown.Text, sign) && !shown.Cut {
+			t.Errorf("no %s for %q in %q", sign, node.Data, shown.Text)
+		}
+	}
 }
 
 // TestSeveralThreads checks that an email shows many threads below their documents, newest first,
