@@ -539,9 +539,9 @@ func TestBatches(t *testing.T) {
 		want  []string
 	}{
 		"each event":               {collab.BatchEvent, 3600, map[time.Duration][]string{0: {"one", "one"}, at: {"two"}}, at, []string{one, one, one}},
-		"each thread":              {collab.BatchThread, 10, map[time.Duration][]string{0: {"one", "two", "one"}}, 10 * time.Second, []string{one, two}},
+		"each thread":              {collab.BatchThread, 10, map[time.Duration][]string{0: {"one", "two", "one"}}, 10 * time.Second, []string{two, one}},
 		"a thread, within":         {"", 0, map[time.Duration][]string{0: {"one"}, late: {"one"}}, 5 * time.Minute, []string{two}},
-		"a thread, afterwards":     {"", 0, map[time.Duration][]string{0: {"one"}, at: {"one"}, 7 * time.Minute: {"one"}}, 12 * time.Minute, []string{one, two}},
+		"a thread, afterwards":     {"", 0, map[time.Duration][]string{0: {"one"}, at: {"one"}, 7 * time.Minute: {"one"}}, 12 * time.Minute, []string{two, one}},
 		"each person":              {collab.BatchPerson, 600, map[time.Duration][]string{0: {"one", "two"}, at: {"one"}}, 10 * time.Minute, []string{"3 unread notifications"}},
 		"each person, after hours": {collab.BatchPerson, 7200, map[time.Duration][]string{0: {"one", "two"}}, 2 * time.Hour, []string{"2 unread notifications"}},
 	} {
