@@ -99,7 +99,8 @@ commentIds, or selects alone; the response omits excluded comments. With lastUpd
 changes the comment only as the caller has read it.
 
 With triggerNotification, newly mentioned users are notified, directly or through a group, once
-for each comment: not again if a mention is removed and comes back. The notification names actionUser, else the author of the first comment. Webhooks get each change; if
+for each comment: not again if a mention is removed and comes back. The notification names
+actionUser, else the author of the first comment. Webhooks get each change; if
 the account's setting allEvents is on, also without triggerNotification.
 
 The response has a result for each comment by id, in the order sent. An item fails with:

@@ -78,6 +78,8 @@ var own = map[string][]string{
 	keys.APreference.Name:              {keys.LastUpdated},
 	// the file has the latest of the thread and its comments
 	keys.AThread.Name: {keys.LastUpdated, "upd", "orgu"},
+	// removed mentions, which notify once more after a move
+	keys.AComment.Name: {"rmv"},
 }
 
 // TestRoundTrip exports an organization with every kind of item, every field of a line and every
