@@ -590,3 +590,21 @@ func TestAssistantInbox(t *testing.T) {
 		}
 	}
 }
+
+// TestAssistantMeaning checks that the assistant reads the text form of a comment's HTML, also if
+// its text says something else.
+func TestAssistantMeaning(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
+	d.call(t, "/v2/commentannotations/add", `{"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [
+		{"from": {"userId": "ann"}, "commentText": "I agree", "commentHtml": "<p>I do NOT agree, {{bob}}: <del>old</del><ins>new</ins> 10<sup>6</sup></p><ol><li>a</ol>",
+			"taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob"}}]}]}]}`)
+	a := d.connect(t)
+	const want = "I do NOT agree, @Bob: ~~old~~ new 10^6\n\n1. a"
+	if read := items(a.get(t, "read_thread", args{"annotationId": "a"})); read[0]["text"] != want {
+		t.Errorf("the assistant reads %q", read[0]["text"])
+	}
+	if list := items(a.get(t, "list_threads", nil)); list[0]["first"].(args)["text"] != want {
+		t.Errorf("the list has %v", list)
+	}
+}

@@ -2790,7 +2790,9 @@ type Notification struct {
 	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
 	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
-	// For comments: 2,000 characters of text, from the start or around the first mention
+	// For comments: 2,000 characters of text, from the start or around the first mention, and the names
+	// of three files. If a comment has HTML, the text form of the HTML, with signs such as ~~struck
+	// out~~, 10^6 and [x]. For a suggestion, its old and new text, and the reason of a rejection
 	DisplayBodyMessage string `json:"displayBodyMessage"`
 	// Template of the secondary text, replacing displayBodyMessage; {name} is a value
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`

@@ -82,23 +82,37 @@ func (f *AgentFilter) matches(agent JSON) bool {
 // SuggestionType is the type of annotations that are suggestions.
 const SuggestionType = "suggestion"
 
-// SuggestionPending is the status of a suggestion without a decision.
-const SuggestionPending = "pending"
+// Statuses of a suggestion: SuggestionIsRejected after a rejection, SuggestionPending without a
+// decision.
+const (
+	SuggestionPending    = "pending"
+	SuggestionIsRejected = "rejected"
+)
 
-// SuggestionStatus returns the status of the suggestion, SuggestionPending if it has none, or "" if
-// the annotation is no suggestion.
-func (a *Annotation) SuggestionStatus() string {
+// Suggestion is a suggested change. Its values are of any type; nil means absent.
+type Suggestion struct {
+	Status       string `json:"status"`
+	OldValue     JSON   `json:"oldValue"`
+	NewValue     JSON   `json:"newValue"`
+	RejectReason JSON   `json:"rejectReason"`
+}
+
+// Suggestion returns the suggestion, nil if the annotation is none. Its status is SuggestionPending
+// if it has none.
+func (a *Annotation) Suggestion() *Suggestion {
 	var kept struct {
-		Type       string `json:"type"`
-		Suggestion struct {
-			Status string `json:"status"`
-		} `json:"suggestion"`
+		Type       string     `json:"type"`
+		Suggestion Suggestion `json:"suggestion"`
 	}
 	if a.Kept != nil {
 		_ = json.Unmarshal(a.Kept, &kept) // validated when stored
 	}
 	if kept.Type != SuggestionType {
-		return ""
+		return nil
 	}
-	return cmp.Or(kept.Suggestion.Status, SuggestionPending)
+	kept.Suggestion.Status = cmp.Or(kept.Suggestion.Status, SuggestionPending)
+	return &kept.Suggestion
 }
+
+// SuggestionStatus returns the status of the suggestion, "" if the annotation is none.
+func (a *Annotation) SuggestionStatus() string { return Deref(a.Suggestion()).Status }

@@ -237,7 +237,7 @@ func TestSooner(t *testing.T) {
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailHourly})
 	say()
 	w.settleUntil(p, w.Now().Add(65*time.Minute))
-	want := []string{"ann mentioned you · doc (and 1 more)"}
+	want := []string{"ann mentioned you (and 1 more) · doc"}
 	if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
@@ -267,7 +267,7 @@ func TestMidnight(t *testing.T) {
 		t.Errorf("by %s bob has %q", w.Now().In(havana), got)
 	}
 	w.settle(p)
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 2 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -530,7 +530,7 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const at, late = time.Minute, 4*time.Minute + 59*time.Second
-	one, two := "ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"
+	one, two := "ann mentioned you · doc", "ann mentioned you (and 1 more) · doc"
 	for name, test := range map[string]struct {
 		batch collab.MailBatch
 		delay int64
@@ -539,9 +539,9 @@ func TestBatches(t *testing.T) {
 		want  []string
 	}{
 		"each event":               {collab.BatchEvent, 3600, map[time.Duration][]string{0: {"one", "one"}, at: {"two"}}, at, []string{one, one, one}},
-		"each thread":              {collab.BatchThread, 10, map[time.Duration][]string{0: {"one", "two", "one"}}, 10 * time.Second, []string{one, two}},
+		"each thread":              {collab.BatchThread, 10, map[time.Duration][]string{0: {"one", "two", "one"}}, 10 * time.Second, []string{two, one}},
 		"a thread, within":         {"", 0, map[time.Duration][]string{0: {"one"}, late: {"one"}}, 5 * time.Minute, []string{two}},
-		"a thread, afterwards":     {"", 0, map[time.Duration][]string{0: {"one"}, at: {"one"}, 7 * time.Minute: {"one"}}, 12 * time.Minute, []string{one, two}},
+		"a thread, afterwards":     {"", 0, map[time.Duration][]string{0: {"one"}, at: {"one"}, 7 * time.Minute: {"one"}}, 12 * time.Minute, []string{two, one}},
 		"each person":              {collab.BatchPerson, 600, map[time.Duration][]string{0: {"one", "two"}, at: {"one"}}, 10 * time.Minute, []string{"3 unread notifications"}},
 		"each person, after hours": {collab.BatchPerson, 7200, map[time.Duration][]string{0: {"one", "two"}}, 2 * time.Hour, []string{"2 unread notifications"}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/inboxview"
 	"collabdata/shared/mail"
+	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/words"
 )
@@ -52,7 +53,10 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 			}
 		}
 		if e.Thread != nil {
-			on.Quote = e.Thread.TargetText()
+			on.Quote, on.Suggestion = e.Thread.TargetText(), content.SuggestionOf(&e.Thread.Annotation)
+			if on.First, err = r.first(ctx, of, t.latest[of], on.Quote); err != nil {
+				return n, err
+			}
 		}
 		if on.Names, err = r.names(ctx, of.document, &on, e.Names); err != nil {
 			return n, err
@@ -62,10 +66,35 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 	return n, nil
 }
 
+// first returns the first comment of a thread, for the subject: nil if a quote stands for it, or if
+// there is none. latest are the last comments of the thread.
+func (r *noticeRun) first(ctx context.Context, of threadRef, latest []collab.Comment, quote string) (*collab.Comment, error) {
+	if quote != "" || of.annotation == "" {
+		return nil, nil
+	}
+	size := 0
+	for i := range latest {
+		size += latest[i].Content()
+	}
+	if n := len(latest); n > 0 && n < latestComments && size < 2*collab.MaxItemBytes { // then these are all
+		return &latest[0], nil
+	}
+	for c, err := range r.Threads.ListComments(ctx, of.document, of.annotation, 0, 1) {
+		if collab.CodeOf(err) == collab.NotFound {
+			return nil, nil
+		}
+		return &c, err
+	}
+	return nil, nil
+}
+
 // names returns known names with those of the users in the earlier comments of a thread.
 func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.Thread, known map[string]string) (map[string]string, error) {
 	var users []string
-	for _, c := range on.Earlier {
+	for _, c := range append(slices.Clip(on.Earlier), on.First) {
+		if c == nil {
+			continue
+		}
 		users = append(users, c.Users()...)
 	}
 	profiles, err := r.Directory.Profiles(ctx, collab.UsersAt(doc.Resource(), users))

@@ -141,7 +141,7 @@ func TestFailingEmail(t *testing.T) {
 	check()
 	w.must(w.db.Outbox.Retry(t.Context(), email))
 	w.settle(w.start())
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 1 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }

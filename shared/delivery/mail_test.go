@@ -19,14 +19,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mailsTo returns the subjects of emails to a user, oldest first.
+// mailsTo returns the emails to a user, oldest first: what happened and the document, or the subject
+// of one about several threads.
 func (a *account) mailsTo(user string) []string {
 	a.Helper()
-	subjects := []string{}
+	mails := []string{}
 	for _, m := range a.sentEmails()[a.address(user)] {
-		subjects = append(subjects, m.Subject)
+		text := m.Subject
+		if document, _, ofThread := strings.Cut(m.Subject, " · "); ofThread {
+			_, preview, _ := strings.Cut(m.HTML, `overflow:hidden">`)
+			preview, _, _ = strings.Cut(preview, "</div>")
+			text = preview + " · " + document
+		}
+		mails = append(mails, text)
 	}
-	return subjects
+	return mails
 }
 
 // TestMailAfterOutage checks that an outage of the email service does not delay inboxes, and that
@@ -43,7 +50,7 @@ func TestMailAfterOutage(t *testing.T) {
 		t.Fatalf("mails %v, inbox %v, figures %v", got, a.inbox("bob"), w.figures())
 	}
 	w.settle(w.start())
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 2 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -197,6 +204,46 @@ func TestRejectedMail(t *testing.T) {
 	}
 	if !strings.Contains(w.metrics.String(), `"Channel":"email","Deliveries":1,"DeliveryFailures":1`) {
 		t.Errorf("metrics %s", &w.metrics)
+	}
+}
+
+// TestOneSubject checks that emails about a thread have one subject, also after many comments and an
+// edit of a later one, and that an email about a suggestion shows both texts.
+func TestOneSubject(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t, grouping(true))
+	p := w.start()
+	step := func(ev *collab.Event) {
+		t.Helper()
+		w.send(ev)
+		w.settle(p)
+		w.add(time.Hour)
+	}
+	step(a.says("thread", "Is this right, {{bob}}?", a.user("bob")))
+	for range 15 {
+		w.run(a.record("thread", collab.CommentAdded, quiet, a.by("cid")))
+	}
+	step(a.says("thread", "the answer"))
+	var decided *collab.Event
+	a.head("thread", func(head *collab.Annotation) *collab.Event {
+		head.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","oldValue":"ten","newValue":"twelve","rejectReason":"Too much"}}`)
+		decided = a.event(collab.SuggestionRejected)
+		decided.Actor = &collab.User{UserID: "ann"}
+		decided.Describe(collab.SuggestionRejected, head)
+		return decided
+	})
+	step(decided)
+	mails := a.sentEmails()[a.address("bob")]
+	if len(mails) != 3 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	for i, first := range []string{"ann mentioned you", "ann replied", "ann rejected a suggestion"} {
+		if mails[i].Subject != "doc · Is this right, @bob?" || !strings.HasPrefix(mails[i].Text, first+"\n") {
+			t.Errorf("subject %q of\n%s", mails[i].Subject, mails[i].Text)
+		}
+	}
+	if want := "\nOld text:\n> ten\nNew text:\n> twelve\nReason:\n> Too much\n"; !strings.Contains(mails[2].Text, want) || !strings.Contains(mails[2].HTML, "<del>ten</del>") {
+		t.Errorf("no %q in\n%s", want, mails[2].Text)
 	}
 }
 

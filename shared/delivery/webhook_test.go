@@ -533,7 +533,7 @@ func TestUnreadableEvent(t *testing.T) {
 	w.send(third)
 	w.drain(p)
 	w.settle(p)
-	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you (and 2 more) · doc"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -41,13 +41,19 @@ func TestRenderingIsBounded(t *testing.T) {
 		tags collab.JSON
 		cost uint64 // maximum bytes to render one comment
 	}{
-		"formats taken up in each paragraph": {"<p>" + bolds.String() + strings.Repeat("<p>x", 1_000), nil, 2_000_000},
-		"deep nesting":                       {strings.Repeat("<blockquote>", 100_000), nil, 2_000_000},
-		"attributes":                         {"<b " + strings.Repeat("a=b ", 100_000) + ">x", nil, 2_000_000},
-		"an endless comment":                 {"<!--" + strings.Repeat("-", 300_000), nil, 2_000_000},
-		"links":                              {strings.Repeat("<a href=https://a.example/"+strings.Repeat("x", 500)+">", 600), nil, 2_000_000},
-		"escapes":                            {strings.Repeat("'", 300_000), nil, 2_000_000},
-		"open braces":                        {strings.Repeat("{", 300_000) + "}}", nil, 2_000_000},
+		"formats taken up in each paragraph":  {"<p>" + bolds.String() + strings.Repeat("<p>x", 1_000), nil, 2_000_000},
+		"deep nesting":                        {strings.Repeat("<blockquote>", 100_000), nil, 2_000_000},
+		"attributes":                          {"<b " + strings.Repeat("a=b ", 100_000) + ">x", nil, 2_000_000},
+		"an endless comment":                  {"<!--" + strings.Repeat("-", 300_000), nil, 2_000_000},
+		"links":                               {strings.Repeat("<a href=https://a.example/"+strings.Repeat("x", 500)+">", 600), nil, 2_000_000},
+		"meanings taken up in each paragraph": {"<del><sup>1<sub>2" + strings.Repeat("<p>x", 10_000), nil, 2_000_000},
+		"superscripts":                        {strings.Repeat("<sup>", 50_000) + strings.Repeat("1</sup>", 10_000), nil, 2_000_000},
+		"spans":                               {strings.Repeat("<span style=vertical-align:sub>1</span>2", 8_000), nil, 2_000_000},
+		"boxes":                               {strings.Repeat("<input type=checkbox checked>", 9_000), nil, 2_000_000},
+		"lists":                               {strings.Repeat("<ol start=7><li value=9>x", 9_000), nil, 2_000_000},
+		"cells":                               {strings.Repeat("<td>", 60_000), nil, 2_000_000},
+		"escapes":                             {strings.Repeat("'", 300_000), nil, 2_000_000},
+		"open braces":                         {strings.Repeat("{", 300_000) + "}}", nil, 2_000_000},
 		// mostly for reading the tags
 		"long names": {strings.Repeat("{{u0}}", 1_000), tags, 2_500_000},
 	} {

@@ -21,6 +21,8 @@ const (
 	maxComments = 20 // of an event
 	maxEarlier  = 3
 	maxSubject  = 150 // characters
+	maxDocument = 80  // characters of a document's name in the subject
+	maxTopic    = 60  // characters
 	// encoded bytes; email programs clip longer emails, and with them the unsubscribe link
 	maxSize    = 90_000
 	maxHeaders = 4_000 // bytes
@@ -42,9 +44,11 @@ type Email struct {
 // Thread is a thread in an email, or a notification without a thread.
 type Thread struct {
 	DocumentID   string
-	Document     string            // name or id; "" for none
-	AnnotationID string            // "" for a notification without a thread
-	Quote        string            // the annotated text, or ""
+	Document     string          // name or id; "" for none
+	AnnotationID string          // "" for a notification without a thread
+	Quote        string          // the annotated text, or ""
+	First        *collab.Comment // of the thread, for the subject; may be nil if there is a quote
+	Suggestion   *content.Suggestion
 	Events       []Event           // at least one, oldest first
 	Earlier      []*collab.Comment // before Events, oldest first; the last three are shown
 	Names        map[string]string // present names of users by id
@@ -94,6 +98,7 @@ type (
 		Look        collab.MailLook
 		Button      string // color of the button's text
 		Subject     string
+		Preview     string       // a hidden first line, which email programs show in lists
 		Threads     []threadView // at least one
 		Several     bool         // there are several
 		More        int          // further events
@@ -103,6 +108,7 @@ type (
 		AnnotationID string // "" for a notification, with a headline in any language
 		Document     string
 		Quote        string
+		Suggestion   *content.Suggestion
 		Link         string // to the thread or document
 		Open         string // text key of the link
 		Events       []eventView
@@ -121,6 +127,7 @@ type (
 		Time   string
 		Text   string        // without markup; "" for none
 		HTML   template.HTML // clean; "" if there is only text
+		Files  string        // a line; "" for none
 		None   string        // shown if there is neither
 		Rest   string        // link to the complete comment if it is cut
 		Words  words.Words
@@ -148,7 +155,7 @@ func (m *Mailer) Render(n Email) (Content, error) {
 	if v.Threads == nil {
 		return Content{}, errors.New("email: a notice without threads")
 	}
-	v.Subject = n.subject(all)
+	v.Subject, v.Preview = n.subject(all), n.preview(all)
 	for {
 		c := Content{FromName: cmp.Or(n.Look.FromName, n.Look.Product), Subject: v.Subject, Unsubscribe: v.Unsubscribe}
 		err := m.execute(&v, &c)
@@ -233,7 +240,7 @@ func (c commentView) size() int {
 	if html == "" {
 		html = template.HTMLEscapeString(c.Text)
 	}
-	return encoded(c.Text) + encoded(html) + 2*encoded(c.Author+c.Rest) + 400
+	return encoded(c.Text) + encoded(html) + 2*encoded(c.Author+c.Files+c.Rest) + 400
 }
 
 func (e eventView) size() int {
@@ -241,7 +248,13 @@ func (e eventView) size() int {
 	return encoded(texts) + encoded(template.HTMLEscapeString(texts)) + 200
 }
 
-func (t threadView) size() int { return 2*encoded(t.Document+t.Quote+t.Link) + 400 }
+func (t threadView) size() int {
+	change := ""
+	if s := t.Suggestion; s != nil {
+		change = s.Old + s.New + s.Reason
+	}
+	return 2*encoded(t.Document+t.Quote+t.Link) + encoded(change) + encoded(template.HTMLEscapeString(change)) + 600
+}
 
 // textOn returns a readable text color for a background #rrggbb, by its luma of ITU-R BT.601.
 func textOn(color string) string {
@@ -259,6 +272,9 @@ func (n *Email) view(t *Thread, left *int) threadView {
 	}
 	if t.AnnotationID != "" {
 		v.Open = "openThread"
+	}
+	if v.Suggestion = t.Suggestion; v.Suggestion != nil && v.Suggestion.Old == content.Lines(t.Quote) {
+		v.Quote = ""
 	}
 	*left -= v.size()
 	for i, e := range t.Events[:min(len(t.Events), maxEvents)] {
@@ -300,9 +316,9 @@ func (n *Email) comment(t *Thread, c *collab.Comment, mentioned bool) commentVie
 	shown := content.Of(c, to)
 	v := commentView{
 		Author: cmp.Or(collab.Isolate(content.Author(c, to)), n.Words.Text("somebody")), Time: n.time(c.CreatedAt),
-		Text: shown.Text, HTML: template.HTML(shown.HTML), Words: n.Words,
+		Text: shown.Text, HTML: template.HTML(shown.HTML), Files: shown.Files, Words: n.Words,
 	}
-	if shown.Text == "" && shown.HTML == "" {
+	if shown.Text == "" && shown.HTML == "" && shown.Files == "" {
 		v.None = n.Words.Text("withoutText")
 	}
 	if shown.Cut {
@@ -336,17 +352,40 @@ func (t *Thread) name() string {
 
 func (e *Event) headline() string { return content.Line(collab.Cut(e.Headline, collab.MaxHeadline)) }
 
-// subject returns the subject of an email about the number of events.
+// subject returns the subject of an email about the number of events. All emails about a thread to
+// a recipient have the same.
 func (n *Email) subject(events int) string {
-	if len(n.Threads) > 1 {
-		return n.Words.Count("digest", events)
-	}
 	t := &n.Threads[0]
-	text := t.Events[0].headline()
-	if t.AnnotationID != "" && t.Document != "" { // headlines of notifications are unchanged
-		text = n.Words.Text("subject", "headline", collab.Isolate(text), "document", t.name())
+	switch {
+	case len(n.Threads) > 1:
+		return n.Words.Count("digest", events)
+	case t.AnnotationID == "": // headlines of notifications are unchanged
+		return n.preview(events)
 	}
-	text = collab.Shorten(text, maxSubject)
+	document := collab.Isolate(collab.Shorten(content.Line(t.Document), maxDocument))
+	if topic := n.topic(t); topic != "" && document != "" {
+		return n.Words.Text("threadSubject", "document", document, "topic", topic)
+	} else if document == "" {
+		return topic
+	}
+	return document
+}
+
+// topic returns the quote of a thread, or else the beginning of its first comment, as one line.
+func (n *Email) topic(t *Thread) string {
+	topic := content.Line(t.Quote)
+	if topic == "" && t.First != nil {
+		topic = content.Line(content.Of(t.First, content.Reader{Words: n.Words, Names: t.Names}).Body())
+	}
+	if topic == "" && t.Suggestion != nil {
+		topic = content.Line(t.Suggestion.New)
+	}
+	return collab.Isolate(collab.Shorten(topic, maxTopic))
+}
+
+// preview returns the first headline, and the number of further events.
+func (n *Email) preview(events int) string {
+	text := collab.Shorten(n.Threads[0].Events[0].headline(), maxSubject)
 	if events > 1 {
 		return n.Words.Count("subjectMore", events-1, "subject", collab.Isolate(text))
 	}

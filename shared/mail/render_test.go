@@ -114,7 +114,7 @@ func TestRender(t *testing.T) {
 }
 
 // elements are the HTML elements of an email.
-var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u s del code pre blockquote ul ol li")
+var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u ins s del sup sub code pre blockquote ul ol li")
 
 // checkHTML parses an email like a browser. It must not run, load or cover anything, and must be in
 // one block.
@@ -133,6 +133,7 @@ func checkHTML(t *testing.T, text string) {
 			switch {
 			case node.DataAtom == atom.Img && (a.Key == "src" && strings.HasPrefix(a.Val, "https:") || a.Key == "alt" || a.Key == "height"):
 			case a.Key == "class":
+			case node.DataAtom == atom.Ol && a.Key == "start", node.DataAtom == atom.Li && a.Key == "value":
 			case a.Key == "dir" && a.Val == "auto":
 			case a.Key == "style" && !strings.Contains(a.Val, "position"), a.Key == "lang", node.DataAtom == atom.Meta && a.Key != "http-equiv":
 			case a.Key == "href" && (strings.HasPrefix(a.Val, "https:") || strings.HasPrefix(a.Val, "http:") || strings.HasPrefix(a.Val, "mailto:")):
@@ -170,14 +171,15 @@ func TestValuesAreShownAsText(t *testing.T) {
 			// each with its author
 			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")),
 		}})
-		n.Threads[0].Document, n.Threads[0].AnnotationID = value, "a1"
+		n.Threads[0].Document, n.Threads[0].AnnotationID, n.Threads[0].First = value, "a1", c(&value, nil)
+		n.Threads[0].Suggestion = &content.Suggestion{Old: value, New: value, Reason: value}
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if want := value + " · " + value; got.Subject != want {
 			t.Errorf("subject %q, want %q", got.Subject, want)
 		}
-		if n := strings.Count(got.Text, value); n != 3+6 {
-			t.Errorf("the text shows %q %d times, want 9:\n%s", value, n, got.Text)
+		if n := strings.Count(got.Text, value); n != 6+6 {
+			t.Errorf("the text shows %q %d times, want 12:\n%s", value, n, got.Text)
 		}
 		document, err := html.Parse(strings.NewReader(got.HTML))
 		must.Do(t, err)
@@ -187,8 +189,8 @@ func TestValuesAreShownAsText(t *testing.T) {
 				shown += strings.Count(node.Data, value)
 			}
 		}
-		if shown != 5+6 { // two each in the title, headline, body, document; the comments
-			t.Errorf("the HTML shows %q %d times, want 11:\n%s", value, shown, got.HTML)
+		if shown != 9+6 { // two in the title, preview, headline, body, three of the suggestion, document; the comments
+			t.Errorf("the HTML shows %q %d times, want 15:\n%s", value, shown, got.HTML)
 		}
 		checkHTML(t, got.HTML)
 	}
@@ -261,10 +263,10 @@ func TestDirection(t *testing.T) {
 	c.From = collab.JSON(`{"userId":"u","name":"` + turned + `"}`)
 	c.TaggedUserContacts = collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"` + turned + `\u2069"}}]`)
 	of := &n.Threads[0]
-	of.Document, of.AnnotationID, of.Events[0].Comments = turned, "a1", []*collab.Comment{c}
+	of.Document, of.AnnotationID, of.First, of.Events[0].Comments = turned, "a1", c, []*collab.Comment{c}
 	got, err := newMailer(t, "").Render(n)
 	must.Do(t, err)
-	if want := "\u2068" + isolated + " replied\u2069 · " + isolated; got.Subject != want {
+	if want := isolated + " · \u2068@" + isolated + ": see\u2069"; got.Subject != want {
 		t.Errorf("subject %q, want %q", got.Subject, want)
 	}
 	for _, part := range []string{got.Text, got.HTML} {
@@ -272,11 +274,11 @@ func TestDirection(t *testing.T) {
 			t.Errorf("a name is not isolated: %q", part)
 		}
 	}
-	of.Document = strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 3)
-	of.Events[0].Headline = "e"
+	of.Document = strings.Repeat("x", 65) + strings.Repeat("👨‍👩‍👧‍👦", 3)
+	of.Quote = "e"
 	got, err = newMailer(t, "").Render(n)
 	must.Do(t, err)
-	if want := "e · " + strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 2) + "…"; got.Subject != want {
+	if want := strings.Repeat("x", 65) + strings.Repeat("👨‍👩‍👧‍👦", 2) + "… · e"; got.Subject != want {
 		t.Errorf("subject %q, want %q", got.Subject, want)
 	}
 }
@@ -362,15 +364,19 @@ func FuzzComment(f *testing.F) {
 		"<noscript><p title=\"</noscript><img src=x>\">",
 		"<template><b>", "<plaintext>", "<textarea></div>", "<select><b>", strings.Repeat("<b>", 600), "<table><td></div>", "&lt;script&gt;",
 		"<form><form>", "<li></li></ul><p><ul>", "<pre>\n<li>", "<a href=https://a><a href=https://b>", "\x00<scr\x00ipt>",
+		"<b><del>a</b>b<sup>1<sub>2</sup>", "<table><tr><td><p>a<td><input type=checkbox checked>", "<ol start=-5><li value=99999><ul><li><pre>\n  x",
+		"<span style='text-decoration:line-through'><s>a</span>b", strings.Repeat("<ol><li><sup>1</sup>", 300), strings.Repeat("<del>a</b><p>", 300),
 	} {
 		f.Add(seed)
 	}
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		if shown := content.Of(c, content.Reader{}); len(shown.HTML) > 40_000 || utf8.RuneCountInString(shown.Text) > 20_000 {
+		shown := content.Of(c, content.Reader{})
+		if len(shown.HTML) > 40_000 || utf8.RuneCountInString(shown.Text) > 20_000 {
 			t.Errorf("%d bytes of HTML and %d of text", len(shown.HTML), len(shown.Text))
 		}
+		checkSigns(t, shown)
 		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []*collab.Comment{c, comment(2, text, "")}}))
 		must.Do(t, err)
 		checkHTML(t, got.HTML)
@@ -378,6 +384,23 @@ func FuzzComment(f *testing.F) {
 			t.Errorf("subject %q", got.Subject)
 		}
 	})
+}
+
+// checkSigns checks that the text form has signs for each format of the HTML that changes the
+// meaning.
+func checkSigns(t *testing.T, shown content.Shown) {
+	t.Helper()
+	document, err := html.Parse(strings.NewReader(shown.HTML))
+	must.Do(t, err)
+	for node := range document.Descendants() {
+		if node.Type != html.TextNode || strings.TrimSpace(node.Data) == "" || node.Parent == nil {
+			continue
+		}
+		sign := map[atom.Atom]string{atom.Del: "~~", atom.S: "~~", atom.Sup: "^", atom.Sub: "_"}[node.Parent.DataAtom]
+		if !strings.Contains(shown.Text, sign) && !shown.Cut {
+			t.Errorf("no %s for %q in %q", sign, node.Data, shown.Text)
+		}
+	}
 }
 
 // TestSeveralThreads checks that an email shows many threads below their documents, newest first,

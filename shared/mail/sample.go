@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/content"
 	"collabdata/shared/words"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,6 +48,10 @@ func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Email
 			Time: at(30), Headline: w.Text(key, "actionUser", "Ann", "status", "Resolved", "assignedTo", "Cid"), Comments: comments,
 		}
 	}
+	file := func(c *collab.Comment, name string) *collab.Comment {
+		c.Attachments = collab.JSON(`[{"attachmentId":1,"name":"` + name + `"}]`)
+		return c
+	}
 	mention := Thread{
 		DocumentID: "plan", Document: "Launch plan", AnnotationID: "a1", Quote: "29 euros a month",
 		Events: []Event{event("mentioned", comment(2, "Ann", "Is this with VAT, {{bob}}? Our page says 24."))},
@@ -56,13 +61,15 @@ func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Email
 	case KindMention:
 	case KindThread:
 		t := &n.Threads[0]
-		t.Events = append(t.Events, event("replied", comment(3, "Cid", "Without.")), event("statusChangedTo"), event("assignedToYou"))
+		t.Events = append(t.Events, event("replied", file(comment(3, "Cid", "Without."), "budget.xlsx")), event("statusChangedTo"), event("assignedToYou"))
 		t.Earlier = []*collab.Comment{comment(1, "Dan", "The price is new.")}
 	case KindDigest:
 		n.Threads = append(n.Threads,
 			Thread{DocumentID: "budget", AnnotationID: "a2", Document: "Budget", Events: []Event{event("replied", comment(4, "Cid", "Done."))}},
 			Thread{DocumentID: "plan", AnnotationID: "a3", Document: "Launch plan", Events: []Event{event("commented", comment(5, "Dan", "Who pays for this?"))}},
 		)
+		n.Threads[2].Events[0].Headline = w.Text("suggestionAddedBy", "actionUser", "Dan")
+		n.Threads[2].Suggestion = &content.Suggestion{Old: "The price is 29 euros", New: "The price is 24 euros"}
 		n.More = 3
 	case KindNotification:
 		n.Threads = []Thread{{DocumentID: "plan", Document: "Launch plan", Events: []Event{

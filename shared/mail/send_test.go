@@ -101,16 +101,17 @@ func TestSend(t *testing.T) {
 	url, w := localstacktest.MiniStack(t), new(wire)
 	m, from := sender(t, url, w, "https://api.example/unsubscribe")
 	n := notice(Event{
-		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
+		Time: noon, Headline: "Zoë commented",
 		Comments: []*collab.Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
 	})
 	n.Account, n.Threads[0].AnnotationID, n.Unsubscribe = "acct/1", "thread", "TOKEN"
+	n.Threads[0].Quote = "Sales\r\nBcc: victim@example.com"
 	m.options.ConfigurationSet = "mails"
 	content, err := m.Render(n)
 	must.Do(t, err)
 	must.Do(t, m.Send(t.Context(), n))
 	want := []localstack.Mail{{
-		From: from, To: []string{"bob@example.com"}, Subject: "Zoë commented Bcc: victim@example.com · Quarterly report", Text: content.Text, HTML: content.HTML,
+		From: from, To: []string{"bob@example.com"}, Subject: "Quarterly report · Sales Bcc: victim@example.com", Text: content.Text, HTML: content.HTML,
 	}}
 	if diff := cmp.Diff(want, sentBy(t, url, from), cmpopts.IgnoreFields(localstack.Mail{}, "At")); diff != "" {
 		t.Errorf("mails of the sender (-want +got):\n%s", diff)

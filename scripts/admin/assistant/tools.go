@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"collabdata/shared/client"
+	"collabdata/shared/collab"
+	"collabdata/shared/mail/content"
 )
 
 // Bounds of a result.
@@ -197,15 +199,9 @@ func cutValue(value any, n int) any {
 func commentOf(c client.Comment, longest int) comment {
 	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Time: c.CreatedAt}
 	shown.Author, _ = cut(cmp.Or(c.From.Name, c.From.UserID), longestName)
-	var names []string // each placeholder, and its name
-	for _, t := range c.TaggedUserContacts {
-		id, name := cmp.Or(t.OrganizationUserGroupID, t.UserID), t.Text
-		if t.Contact != nil {
-			name = t.Contact.Name
-		}
-		names = append(names, "{{"+id+"}}", "@"+cmp.Or(strings.TrimPrefix(name, "@"), id))
-	}
-	shown.Text, shown.Cut = cut(strings.NewReplacer(names...).Replace(c.CommentText), longest)
+	tags, _ := json.Marshal(collab.Map(c.TaggedUserContacts, tagOf))
+	said := content.Of(&collab.Comment{Text: &c.CommentText, HTML: &c.CommentHTML, TaggedUserContacts: tags}, content.Reader{Most: longest})
+	shown.Text, shown.Cut = said.Text, said.Cut
 	for _, a := range c.Attachments[:min(len(c.Attachments), mostFiles)] {
 		name, _ := cut(a.Name, longestName)
 		shown.Files = append(shown.Files, name)
@@ -217,6 +213,15 @@ func commentOf(c client.Comment, longest int) comment {
 		shown.Reactions[r.Emoji] = r.Count
 	}
 	return shown
+}
+
+// tagOf returns a tag with the name of its user or group.
+func tagOf(t client.Tag) collab.Tag {
+	name := strings.TrimPrefix(t.Text, "@")
+	if t.Contact != nil {
+		name = cmp.Or(t.Contact.Name, name)
+	}
+	return collab.Tag{UserID: t.UserID, GroupID: t.OrganizationUserGroupID, Text: name, Contact: &collab.User{UserID: t.UserID, Name: &name}}
 }
 
 // cut returns at most n characters of a text, and whether there are more.

@@ -13,7 +13,7 @@ import (
 const (
 	pending  = collab.SuggestionPending
 	accepted = "accepted"
-	rejected = "rejected"
+	rejected = collab.SuggestionIsRejected
 )
 
 // Bounds of a person's request, in bytes.

@@ -62,7 +62,7 @@ type Notification struct {
 	Headline         string                 `json:"displayHeadlineMessage" person:"out" doc:"The headline for this user, as plain text; without a user, {recipientUser} remains"`
 	Template         string                 `json:"displayHeadlineMessageTemplate"`
 	TemplateData     map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
-	Body             string                 `json:"displayBodyMessage" person:"out" doc:"For comments: 2,000 characters of text, from the start or around the first mention"`
+	Body             string                 `json:"displayBodyMessage" person:"out" doc:"For comments: 2,000 characters of text, from the start or around the first mention, and the names of three files. If a comment has HTML, the text form of the HTML, with signs such as ~~struck out~~, 10^6 and [x]. For a suggestion, its old and new text, and the reason of a rejection"`
 	BodyTemplate     string                 `json:"displayBodyMessageTemplate,omitempty"`
 	BodyTemplateData map[string]collab.JSON `json:"displayBodyMessageTemplateData,omitempty"`
 	Location         collab.JSON            `json:"location,omitempty" rule:"object" person:"out"`

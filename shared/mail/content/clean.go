@@ -1,7 +1,6 @@
 package content
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,8 +24,8 @@ const maxMarkup = 8_000
 // styles and classes, which could cover the rest of the email.
 //
 // It copies no markup and builds no tree. It reads tokens and writes new tags for allowed elements,
-// each closed, without attributes except the address of a link. All other tokens become escaped
-// text.
+// each closed, without attributes except the address of a link and the number of a list's item. All
+// other tokens become escaped text.
 func clean(sent string, t tags) (text string, cut bool) {
 	source := beginning(sent)
 	w := t.shown(len(source), func(w *window) {
@@ -75,6 +74,10 @@ func (c *cleaner) read(source string, t tags) {
 				hidden = element.String()
 			case atom.Img:
 				c.text(" "+t.picture+" ", false)
+			case atom.Span:
+				c.startSpan(attributeOf(z, attributes, "style"))
+			case atom.Input:
+				c.box(z, attributes)
 			default:
 				c.start(element, z, attributes)
 			}
@@ -83,7 +86,11 @@ func (c *cleaner) read(source string, t tags) {
 			if string(name) == hidden {
 				hidden = ""
 			}
-			c.end(atom.Lookup(name))
+			if element := atom.Lookup(name); element == atom.Span {
+				c.endSpan()
+			} else {
+				c.end(element)
+			}
 		}
 	}
 }
@@ -97,22 +104,38 @@ type cleaner struct {
 	lineStart  bool      // no text on the line yet
 	broke      bool      // the next text starts a line
 	blocks     int       // open elements that only keep their line ends
+	lost       int       // open lists without a tag
+	spans      []atom.Atom
+	cells      int  // of the row so far
+	cell       bool // in a cell
+	cellStart  bool // no text in the cell yet
 }
 
 type element struct {
 	atom.Atom
-	tag string
+	tag    string
+	number int // of the last item of an ordered list
 }
 
 // formats are inline elements.
 var formats = []atom.Atom{
-	atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Ins, atom.Code, atom.Sup, atom.Sub,
+	atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.U, atom.Ins, atom.Code, atom.S, atom.Del, atom.Sup, atom.Sub,
 }
+
+// meaning are the formats without which a text says something else. A comment is cut before one
+// that finds no room.
+var meaning = []atom.Atom{atom.S, atom.Del, atom.Sup, atom.Sub}
+
+// Room for formats with a meaning, beyond the limits of others.
+const (
+	meaningDepth  = 4
+	meaningMarkup = 2_000 // bytes
+)
 
 // blocks are elements that only keep their line ends.
 var blocks = []atom.Atom{
-	atom.Div, atom.Tr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Summary, atom.Details, atom.Section, atom.Article, atom.Dt, atom.Dd,
-	atom.Caption, atom.Figcaption,
+	atom.Div, atom.Tr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Summary, atom.Details, atom.Dt, atom.Dd, atom.Caption,
+	atom.Figure, atom.Figcaption, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Aside, atom.Address,
 }
 
 // start opens an allowed element. It closes the elements that a browser would close there.
@@ -121,38 +144,59 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 		of = atom.S
 	}
 	tag := "<" + of.String()
+	number := 0
 	inLine := slices.Contains(formats, of)
 	switch {
+	case slices.Contains(meaning, of):
+		c.startMeaning(element{Atom: of, tag: tag + ">"})
+		return
 	case of == atom.Br:
 		c.newLine()
 		c.tag("<br>")
 		c.afterSpace, c.lineStart = true, true
 		return
-	case slices.Contains(blocks, of):
-		c.broke = true
-		c.blocks++
-		return
-	case of == atom.Td || of == atom.Th:
-		if !c.lineStart && !c.broke {
-			c.text(" | ", false)
+	case slices.Contains(blocks, of) || of == atom.P && c.cell:
+		if of == atom.Tr {
+			c.cells, c.cell = 0, false
+		}
+		c.broke = c.broke || !c.cell || !c.cellStart
+		if of != atom.P {
+			c.blocks++
 		}
 		return
-	case of == atom.Input:
-		c.checkbox(z, attributes)
+	case of == atom.Td || of == atom.Th:
+		if c.cells++; c.cells > 1 {
+			c.broke = false
+			c.text(" | ", false)
+		}
+		c.cell, c.cellStart = true, true
+		return
+	case of == atom.Hr || of == atom.Table:
+		c.broke, c.cells, c.cell = true, 0, false
 		return
 	case of == atom.P || of == atom.Blockquote || of == atom.Pre || of == atom.Ul || of == atom.Ol:
 		c.end(atom.P)
 		tag += ` dir="auto"`
-		if of == atom.Ol {
-			if n, err := strconv.Atoi(attributeOf(z, attributes, "start")); err == nil && n > 1 && n < maxStart {
-				tag += fmt.Sprintf(` start="%d"`, n)
-			}
+		if first, ok := numberOf(attributeOf(z, attributes && of == atom.Ol, "start")); ok {
+			number = first - 1
+			tag += numbered("start", first)
 		}
+	case of == atom.Li && c.lost > 0:
+		c.broke = true
+		return
 	case of == atom.Li:
-		if list := c.last(atom.Ul, atom.Ol); c.last(atom.Li) > list {
+		list := c.last(atom.Ul, atom.Ol)
+		if c.last(atom.Li) > list {
 			c.end(atom.Li)
 		}
 		c.end(atom.P)
+		if list >= 0 {
+			c.open[list].number++
+			if n, ok := numberOf(attributeOf(z, attributes, "value")); ok && c.open[list].Atom == atom.Ol {
+				c.open[list].number = n
+				tag += numbered("value", n)
+			}
+		}
 	case of == atom.A:
 		c.end(atom.A)
 		link := linkOf(attributeOf(z, attributes, "href"))
@@ -173,48 +217,130 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 		c.newLine()
 	}
 	if len(c.open) < maxDepth && c.tag(tag) {
-		c.open = append(c.open, element{of, tag})
+		if c.open = append(c.open, element{of, tag, number}); !inLine {
+			c.broke, c.lineStart, c.afterSpace = false, true, true
+		}
+		return
 	}
-	if !inLine {
-		c.broke, c.lineStart, c.afterSpace = false, true, true
+	c.broke = c.broke || !inLine
+	if of == atom.Ul || of == atom.Ol {
+		c.lost++
 	}
 }
 
-// maxStart bounds the first number of a list.
-const maxStart = 1_000_000_000
+// numberOf parses the number of an item.
+func numberOf(text string) (n int, ok bool) {
+	if text == "" || len(text) > len("-999999") {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
 
-// checkbox writes a box and whether it is ticked.
-func (c *cleaner) checkbox(z *html.Tokenizer, more bool) {
-	box, ticked := false, "[ ] "
+func numbered(attribute string, n int) string { return " " + attribute + `="` + strconv.Itoa(n) + `"` }
+
+// startMeaning opens a format with a meaning, or cuts the comment if there is no room.
+func (c *cleaner) startMeaning(e element) {
+	c.newLine()
+	if len(c.open) >= maxDepth+meaningDepth {
+		c.window.end(true)
+		return
+	}
+	if c.left += meaningMarkup; !c.tag(e.tag) {
+		c.window.end(true)
+	} else {
+		c.open = append(c.open, e)
+	}
+	c.left -= meaningMarkup
+}
+
+// startSpan opens the format that a style stands for, as in pastes from Google Docs.
+func (c *cleaner) startSpan(style string) {
+	var of atom.Atom
+	switch style = strings.ReplaceAll(style, " ", ""); {
+	case strings.Contains(style, "line-through"):
+		of = atom.S
+	case strings.Contains(style, "vertical-align:super"):
+		of = atom.Sup
+	case strings.Contains(style, "vertical-align:sub"):
+		of = atom.Sub
+	}
+	c.spans = append(c.spans, of)
+	if of != 0 {
+		c.startMeaning(element{Atom: of, tag: "<" + of.String() + ">"})
+	}
+}
+
+func (c *cleaner) endSpan() {
+	if n := len(c.spans) - 1; n >= 0 {
+		if c.spans[n] != 0 {
+			c.end(c.spans[n])
+		}
+		c.spans = c.spans[:n]
+	}
+}
+
+// Signs of boxes to tick. In clean HTML they are in a span, which textOf reads.
+const ticked, unticked = "☑", "☐"
+
+// box shows a box to tick.
+func (c *cleaner) box(z *html.Tokenizer, more bool) {
+	sign, is := unticked, false
 	for more {
 		var key, value []byte
-		key, value, more = z.TagAttr()
-		switch string(key) {
+		switch key, value, more = z.TagAttr(); string(key) {
 		case "type":
-			box = strings.EqualFold(string(value), "checkbox")
+			is = strings.EqualFold(string(value), "checkbox")
 		case "checked":
-			ticked = "[x] "
+			sign = ticked
 		}
 	}
-	if box {
-		c.text(ticked, false)
+	if !is {
+		return
+	}
+	c.newLine()
+	shown := c.shows() && c.tag("<span>")
+	c.text(sign, false)
+	if shown {
+		c.out.WriteString("</span>")
+	}
+	if !c.done {
+		c.text(" ", false)
 	}
 }
 
 // end closes the last open element of a kind and all elements in it, if there is one.
 func (c *cleaner) end(of atom.Atom) {
-	if of == atom.Strike {
+	switch {
+	case of == atom.Strike:
 		of = atom.S
+	case c.lost > 0 && (of == atom.Ul || of == atom.Ol):
+		c.lost--
+		c.broke = true
+		return
+	case c.lost > 0 && of == atom.Li:
+		return
+	case of == atom.P && c.cell:
+		c.broke = !c.cellStart
+		return
+	case of == atom.Table:
+		c.broke, c.cells, c.cell = true, 0, false
 	}
 	if slices.Contains(blocks, of) && c.blocks > 0 {
 		c.blocks--
 		c.broke = true
 	}
 	if i := c.last(of); i >= 0 {
+		further := collab.Where(c.open[i+1:], func(e element) bool { return slices.Contains(meaning, e.Atom) })
 		c.closeFrom(i)
 		if !slices.Contains(formats, of) {
 			c.lineStart, c.afterSpace = true, true
 		}
+		for _, e := range further { // a browser continues them
+			c.startMeaning(e)
+		}
+	} else if c.left <= 0 && !slices.Contains(formats, of) {
+		c.broke = true
 	}
 }
 
@@ -239,9 +365,18 @@ func (c *cleaner) closeFrom(i int) {
 
 func (c *cleaner) shows() bool { return !c.seeking && c.skip == 0 }
 
+// reopen writes the tags of the open elements. An ordered list continues its numbers.
 func (c *cleaner) reopen() {
-	for _, e := range c.open {
-		c.out.WriteString(e.tag)
+	for i, e := range c.open {
+		tag := e.tag
+		if e.Atom == atom.Ol {
+			first := e.number + 1
+			if i+1 < len(c.open) && c.open[i+1].Atom == atom.Li {
+				first--
+			}
+			tag = `<ol dir="auto"` + numbered("start", first) + ">"
+		}
+		c.out.WriteString(tag)
 	}
 }
 
@@ -252,7 +387,7 @@ func (c *cleaner) tag(tag string) bool {
 	}
 	n := len(tag) + len("</blockquote>")
 	if n > c.left {
-		c.broke = true
+		c.left = min(c.left, 0)
 		return false
 	}
 	c.left -= n
@@ -280,7 +415,7 @@ func (c *cleaner) text(text string, own bool) {
 	if c.newLine(); c.broke {
 		text = " " + text
 	}
-	c.broke, c.lineStart, c.afterSpace = false, false, strings.HasSuffix(text, " ")
+	c.broke, c.lineStart, c.cellStart, c.afterSpace = false, false, false, strings.HasSuffix(text, " ")
 	c.add(text, own)
 }
 

@@ -4,87 +4,133 @@ package content
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"iter"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"collabdata/shared/collab"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // Limits of a comment.
 const (
-	MaxShown = 2_000 // characters of text
+	MaxShown = 2_000 // characters of text, unless a Reader has another number
 	MaxName  = 150   // characters of a name
 
 	maxSource = 256 << 10 // bytes of source text or HTML
 	maxLead   = 400       // characters before a mention that would otherwise be cut off
 )
 
-// Shown is a comment as its readers see it.
+// Shown is a comment as its readers see it: its HTML, if that has a text, else its text.
 type Shown struct {
-	Text string // without markup; "" for none
-	HTML string // clean; "" for a comment with only text
-	Cut  bool   // "…" replaces the missing end
+	Text  string // the text form of HTML, or a plain text; "" for none
+	HTML  string // clean; "" for a comment with only text
+	Files string // a line with the names of its files; "" for none
+	Cut   bool   // "…" replaces the missing end
 }
 
-// Of returns a comment for a reader: its first MaxShown characters, or those around the first
-// mention of the reader if that comes later. Then come the names of its files. The text of a
-// comment with HTML is that of the HTML, because other readers see it.
+// Body returns the text and the line of files.
+func (s Shown) Body() string { return strings.TrimLeft(s.Text+"\n"+s.Files, "\n") }
+
+// Of returns a comment for a reader: its first characters, or those around the first mention of the
+// reader if that comes later.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
+	shown.Files = files(c.Attachments, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
-		text := Lines(textOf(shown.HTML)) // with line ends and addresses of links
-		shown.Text = collab.Shorten(text, 2*MaxShown)
+		text := strings.Trim(printable(textOf(shown.HTML)), "\n") // with line ends and addresses of links
+		shown.Text = collab.Shorten(text, 2*t.most)
 		shown.Cut = shown.Cut || shown.Text != text
 	}
 	if sent := collab.Deref(c.Text); sent != "" && shown.Text == "" {
+		shown.HTML = ""
 		shown.Text, shown.Cut = t.shorten(sent)
-	}
-	if files := filesOf(c.Attachments); files != "" {
-		shown.Text = strings.TrimSpace(shown.Text + "\n" + files)
-		if shown.HTML != "" {
-			shown.HTML += `<p dir="auto">` + html.EscapeString(files) + "</p>"
-		}
 	}
 	return shown
 }
 
-// Limits of the line with a comment's files.
+// Limits of the line of files.
 const (
-	shownFiles  = 3
-	maxFileName = 80 // characters
+	maxFiles    = 3
+	maxFileName = 60 // characters
 )
 
-// filesOf returns the names of a comment's attachments in a line, "" if there are none. It counts
-// those beyond shownFiles.
-func filesOf(attachments collab.JSON) string {
-	var list []struct{ Name string }
+// files returns a line with the names of the first files, "" for none.
+func files(attachments collab.JSON, to Reader) string {
+	var list []struct {
+		Name string `json:"name"`
+	}
 	if len(attachments) == 0 || json.Unmarshal(attachments, &list) != nil || len(list) == 0 {
 		return ""
 	}
 	var names []string
-	for i, a := range list {
-		if i == shownFiles {
-			names = append(names, fmt.Sprintf("+%d", len(list)-i))
-			break
-		}
-		name := strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Bidi_Control, r) {
-				return -1 // it can hide the end of the name
-			}
-			return r
-		}, lineOf(a.Name))
-		names = append(names, cmp.Or(collab.Shorten(name, maxFileName), "…"))
+	for _, f := range list[:min(len(list), maxFiles)] {
+		names = append(names, collab.Isolate(cmp.Or(fileName(f.Name), to.Text("file"))))
 	}
-	return "📎 " + strings.Join(names, ", ")
+	shown := strings.Join(names, ", ")
+	if more := len(list) - len(names); more > 0 {
+		return to.Count("filesMore", more, "files", shown)
+	}
+	return to.Text("files", "files", shown)
+}
+
+// fileName returns the name of a file with its extension, without characters that change the
+// direction of text.
+func fileName(name string) string {
+	name = Line(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, collab.Cut(name, maxPiece)))
+	extension := path.Ext(name)
+	if utf8.RuneCountInString(extension) > maxFileName/4 {
+		extension = ""
+	}
+	return collab.Shorten(strings.TrimSuffix(name, extension), maxFileName-utf8.RuneCountInString(extension)) + extension
+}
+
+// Suggestion is a suggested change as its readers see it. Each text is "" if there is none.
+type Suggestion struct{ Old, New, Reason string }
+
+const maxSuggested = 500 // characters of a text of a suggestion
+
+// SuggestionOf returns the suggestion of a thread, nil if the thread is none.
+func SuggestionOf(head *collab.Annotation) *Suggestion {
+	s := head.Suggestion()
+	if s == nil {
+		return nil
+	}
+	shown := &Suggestion{Old: cmp.Or(valueOf(s.OldValue), Lines(head.TargetText())), New: valueOf(s.NewValue)}
+	if s.Status == collab.SuggestionIsRejected {
+		shown.Reason = valueOf(s.RejectReason)
+	}
+	return shown
+}
+
+// valueOf returns a value as text: texts unchanged, others as JSON.
+func valueOf(value collab.JSON) string {
+	var text string
+	if len(value) > 0 && json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return collab.Shorten(Lines(collab.Cut(text, maxPiece)), maxSuggested)
+}
+
+// body returns the suggestion as lines of text.
+func (s *Suggestion) body(to Reader) string {
+	var lines []string
+	if s.Old != "" {
+		lines = append(lines, to.Text("oldText")+" "+s.Old)
+	}
+	lines = append(lines, to.Text("newText")+" "+cmp.Or(s.New, to.Text("withoutText")))
+	if s.Reason != "" {
+		lines = append(lines, to.Text("rejectReason")+" "+s.Reason)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Author returns the name of a comment's author for a reader, or "".
@@ -95,136 +141,6 @@ func Author(c *collab.Comment, to Reader) string {
 	}
 	return to.name(author)
 }
-
-// textOf returns the text of cleaned HTML, with paragraphs and items on separate lines, and
-// addresses after links. Signs stand for formats that change the meaning: ~~struck out~~, 10^6 and
-// x_1, and the numbers of items.
-func textOf(clean string) string {
-	w := texter{}
-	z := html.NewTokenizer(strings.NewReader(clean))
-	for {
-		kind := z.Next()
-		switch token := z.Token(); kind {
-		case html.ErrorToken:
-			return squeeze(string(w.text))
-		case html.TextToken:
-			w.write(token.Data)
-		case html.StartTagToken, html.SelfClosingTagToken:
-			w.start(token)
-		case html.EndTagToken:
-			w.end(token.DataAtom)
-		}
-	}
-}
-
-// texter writes the text of cleaned HTML.
-type texter struct {
-	text   []byte
-	link   string
-	pre    int
-	lists  []int // numbers of the next items of the open lists, 0 without numbers
-	raised []int // positions of open superscripts and subscripts
-	apart  bool  // the next text is not part of the word before
-}
-
-func (w *texter) write(text string) {
-	if w.pre == 0 {
-		text = collapse(text)
-	}
-	if first, _ := utf8.DecodeRuneInString(text); w.apart && inWord(first) {
-		w.text = append(w.text, ' ')
-	}
-	if text != "" {
-		w.apart = false
-	}
-	w.text = append(w.text, text...)
-}
-
-func (w *texter) start(token html.Token) {
-	switch token.DataAtom {
-	case atom.Br, atom.P, atom.Blockquote:
-		w.text = append(w.text, '\n')
-	case atom.Ul, atom.Ol:
-		w.text = append(w.text, '\n')
-		first := 0
-		if token.DataAtom == atom.Ol {
-			first = 1
-			for _, a := range token.Attr {
-				if n, err := strconv.Atoi(a.Val); a.Key == "start" && err == nil {
-					first = n
-				}
-			}
-		}
-		w.lists = append(w.lists, first)
-	case atom.Li:
-		depth := max(len(w.lists)-1, 0)
-		w.text = append(w.text, "\n"+strings.Repeat("  ", depth)...)
-		if len(w.lists) == 0 || w.lists[depth] == 0 {
-			w.text = append(w.text, "- "...)
-			return
-		}
-		w.text = fmt.Appendf(w.text, "%d. ", w.lists[depth])
-		w.lists[depth]++
-	case atom.Pre:
-		w.text = append(w.text, '\n')
-		w.pre++
-	case atom.Del, atom.S:
-		if last, _ := utf8.DecodeLastRune(w.text); inWord(last) {
-			w.text = append(w.text, ' ')
-		}
-		w.text, w.apart = append(w.text, "~~"...), false
-	case atom.Sup, atom.Sub:
-		w.raised = append(w.raised, len(w.text))
-	case atom.A:
-		for _, a := range token.Attr {
-			w.link = a.Val
-		}
-	}
-}
-
-func (w *texter) end(of atom.Atom) {
-	switch of {
-	case atom.P, atom.Blockquote:
-		w.text = append(w.text, '\n')
-	case atom.Ul, atom.Ol:
-		w.text = append(w.text, '\n')
-		w.lists = w.lists[:max(len(w.lists)-1, 0)]
-	case atom.Pre:
-		w.text = append(w.text, '\n')
-		w.pre--
-	case atom.Del, atom.S:
-		w.text, w.apart = append(w.text, "~~"...), true
-	case atom.Sup, atom.Sub:
-		if len(w.raised) > 0 {
-			w.raise(of)
-		}
-	case atom.A:
-		if w.link != "" && !strings.HasSuffix(string(w.text), w.link) {
-			w.text = append(w.text, " ("+w.link+")"...)
-		}
-		w.link = ""
-	}
-}
-
-// raise ends a superscript or subscript: ^6, or ^(n+1) if it is more than a word.
-func (w *texter) raise(of atom.Atom) {
-	from := w.raised[len(w.raised)-1]
-	w.raised = w.raised[:len(w.raised)-1]
-	inner := string(w.text[from:])
-	if inner == "" {
-		return
-	}
-	if strings.ContainsFunc(inner, func(r rune) bool { return !inWord(r) }) {
-		inner = "(" + inner + ")"
-	}
-	sign := "^"
-	if of == atom.Sub {
-		sign = "_"
-	}
-	w.text, w.apart = append(w.text[:from], sign+inner...), true
-}
-
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // collapse replaces consecutive white space by a space.
 func collapse(text string) string {
@@ -244,29 +160,18 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// squeeze drops spaces at line ends and repeated empty lines.
-func squeeze(text string) string {
-	var kept []string
-	for l := range strings.SplitSeq(text, "\n") {
-		l = strings.TrimRight(l, " ")
-		if l != "" || len(kept) > 0 && kept[len(kept)-1] != "" {
-			kept = append(kept, l)
-		}
-	}
-	return strings.TrimSpace(strings.Join(kept, "\n"))
-}
-
 // tags are the users and groups that a comment tags.
 type tags struct {
 	names   map[string]string // by id
 	own     []string          // the reader's ids
 	picture string            // replacement of a picture
+	most    int               // characters to show
 }
 
 // tagsOf reads the tags of a comment for a reader.
 func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	list := collab.Tags(taggedUserContacts)
-	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture")}
+	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture"), most: cmp.Or(to.Most, MaxShown)}
 	var groups []string
 	for _, tag := range list {
 		if tag.GroupID != "" {
@@ -358,11 +263,11 @@ func (t tags) shorten(sent string) (text string, cut bool) {
 // first.
 func (t tags) shown(size int, fill func(*window)) *window {
 	seek := &window{mention: -1, seeking: true}
-	if len(t.own) > 0 && size > MaxShown-maxLead {
+	if len(t.own) > 0 && size > t.most-maxLead {
 		fill(seek)
 	}
-	w := &window{left: MaxShown, mention: -1}
-	if seek.mention > MaxShown-maxLead {
+	w := &window{left: t.most, mention: -1}
+	if seek.mention > t.most-maxLead {
 		w.skip = seek.mention - maxLead
 	}
 	fill(w)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/words"
@@ -16,6 +17,7 @@ type Reader struct {
 	Mentioned bool // a comment mentions the reader
 	words.Words
 	Names map[string]string // present names of users by id
+	Most  int               // characters of a comment; 0 means MaxShown
 }
 
 // name returns the name of a user: the present one, else that in the object, else the id.
@@ -26,12 +28,24 @@ func (to Reader) name(u collab.User) string { return cmp.Or(lineOf(to.Names[u.Us
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	to.Names = n.Names
 	Headline(n, &t.Annotation, to)
-	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
-		n.Body = Of(&t.Comments[0], to).Text
+	if n.Body == "" && n.BodyTemplate == "" {
+		var parts []string
+		if s := SuggestionOf(&t.Annotation); s != nil && slices.Contains(aboutSuggestion, n.Event) {
+			parts = append(parts, s.body(to))
+		}
+		if len(t.Comments) > 0 {
+			parts = append(parts, Of(&t.Comments[0], to).Body())
+		}
+		n.Body = strings.Trim(strings.Join(parts, "\n\n"), "\n")
 	}
 	if n.Location == nil {
 		n.Location = t.Location
 	}
+}
+
+// aboutSuggestion are the events of which the text shows the suggested change.
+var aboutSuggestion = []collab.EventType{
+	collab.AnnotationAdded, collab.AnnotationAssigned, collab.SuggestionAccepted, collab.SuggestionRejected,
 }
 
 // Headline fills in only the headline, as Derive does.
@@ -73,6 +87,8 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 			key = "mentioned"
 		case n.Event == collab.CommentAdded:
 			key = "replied"
+		case head.SuggestionStatus() != "":
+			key = by("suggestionAddedBy", "suggestionAdded")
 		default:
 			key = "commented"
 		}

@@ -27,6 +27,44 @@ func TestDerive(t *testing.T) {
 		n.SharedWith = []string{"cat", "bob"}
 		return n
 	}
+	suggested := func(status string) collab.JSON {
+		return collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"10 a","newValue":"12","status":"` + status + `","rejectReason":"No"}}`)
+	}
+	for _, test := range []struct {
+		n              collab.Notification
+		kept           collab.JSON
+		text           string
+		mentioned      bool
+		headline, body string
+	}{
+		{of(collab.AnnotationAdded), suggested("pending"), "better", false, "Ann suggested a change", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
+		{of(collab.AnnotationAdded), suggested("pending"), "better", true, "Ann mentioned you", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion"}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: (without text)\n\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":null,"newValue":{"a":[1]}}}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: {\"a\":[1]}\n\nAttached: f"},
+		{of(collab.CommentAdded), suggested("rejected"), "better", false, "Ann replied", "better\nAttached: f"},
+		{of(collab.CommentAdded), nil, "", false, "Ann replied", "Attached: f"},
+	} {
+		test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
+		c := collab.Comment{Text: &test.text, Attachments: collab.JSON(`[{"attachmentId":1,"name":"f"}]`)}
+		th := &collab.Thread{Annotation: collab.Annotation{Kept: test.kept, TargetElement: collab.JSON(`{"targetText":"quote"}`)}, Comments: []collab.Comment{c}}
+		Derive(&test.n, th, Reader{UserID: "bob", Mentioned: test.mentioned})
+		if got := test.n.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || test.n.Body != test.body {
+			t.Errorf("%q, %q; want %q, %q", got, test.n.Body, test.headline, test.body)
+		}
+	}
+	for kind, want := range map[collab.EventType]string{
+		collab.SuggestionAccepted: "A suggestion was accepted", collab.SuggestionRejected: "A suggestion was rejected", collab.AnnotationAdded: "A change was suggested",
+	} {
+		n, body := of(kind), "Old text: 10 a\nNew text: 12"
+		th := &collab.Thread{Annotation: collab.Annotation{Kept: suggested("accepted")}}
+		if kind == collab.SuggestionRejected {
+			th.Kept, body = suggested("rejected"), body+"\nReason: No"
+		}
+		Derive(&n, th, Reader{})
+		if got := n.RenderHeadline().For(collab.User{}); got != want || n.Body != body {
+			t.Errorf("%q, %q; want %q, %q", got, n.Body, want, body)
+		}
+	}
 	nobody := func(n collab.Notification) collab.Notification {
 		n.Source = "nobody"
 		return n
