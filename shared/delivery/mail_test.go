@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mailsTo returns the emails to a user, oldest first: what happened and the document, or the subject
-// of one about several threads.
+// mailsTo returns the emails to a user, oldest first: what happened and the document, or the
+// subject of one about several threads.
 func (a *account) mailsTo(user string) []string {
 	a.Helper()
 	mails := []string{}
@@ -207,8 +207,8 @@ func TestRejectedMail(t *testing.T) {
 	}
 }
 
-// TestOneSubject checks that emails about a thread have one subject, also after many comments and an
-// edit of a later one, and that an email about a suggestion shows both texts.
+// TestOneSubject checks that emails about a thread have one subject, also after many comments and
+// an edit of a later one. It checks that an email about a suggestion shows both texts.
 func TestOneSubject(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, grouping(true))

@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/words"
 )
 
-// TestMeaning checks that both parts of an email say what a comment says, in the whole.
+// TestMeaning checks that both parts of an email have the whole meaning of a comment.
 func TestMeaning(t *testing.T) {
 	files := func(names ...string) collab.JSON {
 		var list []string
@@ -53,8 +53,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestSuggestion checks that an email shows the old and the new text of a suggestion, and the reason
-// of a rejection, in every language.
+// TestSuggestion checks that an email shows the old and the new text of a suggestion, and the
+// reason of a rejection, in every language.
 func TestSuggestion(t *testing.T) {
 	for _, l := range words.Languages() {
 		n := notice(Event{Headline: "Ann rejected a suggestion"})
@@ -84,8 +84,8 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// TestOneSubject checks that all emails about a thread have one subject, and say who did what in the
-// first line and in the preview.
+// TestOneSubject checks that all emails about a thread have one subject, and the event in the first
+// line and in the preview.
 func TestOneSubject(t *testing.T) {
 	first := comment(1, "", "<p>Is 10<sup>6</sup> right, {{u2}}?</p><p>And more "+strings.Repeat("x", 100)+"</p>")
 	for _, test := range []struct {

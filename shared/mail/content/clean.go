@@ -103,12 +103,13 @@ type cleaner struct {
 	afterSpace bool      // skip following white space
 	lineStart  bool      // no text on the line yet
 	broke      bool      // the next text starts a line
-	blocks     int       // open elements that only keep their line ends
-	lost       int       // open lists without a tag
-	spans      []atom.Atom
-	cells      int  // of the row so far
-	cell       bool // in a cell
-	cellStart  bool // no text in the cell yet
+
+	blocks    int // open elements that only keep their line ends
+	lost      int // open lists without a tag
+	spans     []atom.Atom
+	cells     int  // of the row so far
+	cell      bool // in a cell
+	cellStart bool // no text in the cell yet
 }
 
 type element struct {

@@ -69,12 +69,14 @@ type plain struct {
 	breaks int    // line ends before the next text
 	lists  []list // open ones, outermost first
 	marker bool   // the next text begins an item without a list
-	pre    int    // open elements with their own white space
-	fresh  bool   // the next text begins such an element
-	box    bool   // the next text is the sign of a box to tick
-	signs  []sign // open ones, outermost first
-	ended  sign   // the last superscript or subscript, if no text followed
-	apart  bool   // a letter that follows needs a space
+
+	pre   int  // open elements with their own white space
+	fresh bool // the next text begins such an element
+	box   bool // the next text is the sign of a box to tick
+
+	signs []sign // open ones, outermost first
+	ended sign   // the last superscript or subscript, if no text followed
+	apart bool   // a letter that follows needs a space
 }
 
 type list struct {
