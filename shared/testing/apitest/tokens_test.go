@@ -1,24 +1,21 @@
 package apitest_test
 
 import (
-	"encoding/json"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/tokentest"
 )
 
-// TestTokens runs the examples of a product's server in all installed languages: a signed-in user's
-// page gets a token there, and reads a document with it from another origin.
+// TestTokens sends the same requests to the examples of a product's server in all installed
+// languages, and to those in the documentation for TypeScript and for assistants.
 func TestTokens(t *testing.T) {
 	const folder, origin = "../../client/example/token", "https://product.example.com"
 	s, url := serve(t)
@@ -40,12 +37,11 @@ func TestTokens(t *testing.T) {
 		args          []string
 		optional      bool
 	}{
-		{file: "token.sh", program: "sh"},
 		{file: "token.go", program: "go"},
 		{file: "token.py", program: "python3"},
 		{file: "token.mjs", program: "node"},
 		{file: "token.rb", program: "ruby", optional: true},
-		{file: "token.php", program: "php", args: []string{"-S", "127.0.0.1:PORT"}, optional: true},
+		{file: "token.php", program: "php", args: []string{"-S", "127.0.0.1:PORT", "-t", "public"}, optional: true},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()
@@ -55,10 +51,12 @@ func TestTokens(t *testing.T) {
 				return
 			}
 			must.Do(t, err)
-			args := append(test.args, filepath.Join(folder, test.file))
+			file, err := filepath.Abs(filepath.Join(folder, test.file))
+			must.Do(t, err)
+			args := append(test.args, file)
 			if test.program == "go" {
 				built := filepath.Join(t.TempDir(), "token")
-				out, err := exec.CommandContext(t.Context(), program, "build", "-o", built, args[0]).CombinedOutput()
+				out, err := exec.CommandContext(t.Context(), program, "build", "-o", built, file).CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
@@ -73,67 +71,14 @@ func TestTokens(t *testing.T) {
 				args[i] = strings.ReplaceAll(args[i], "PORT", port)
 			}
 			cmd := exec.CommandContext(t.Context(), program, args...)
+			cmd.Dir = t.TempDir()
+			must.Do(t, os.Mkdir(filepath.Join(cmd.Dir, "public"), 0o755))
+			must.Do(t, os.WriteFile(filepath.Join(cmd.Dir, "public", "index.html"), []byte("<p>Hello"), 0o644))
 			cmd.Env = append(os.Environ(), "COLLABDATA_URL="+url, "COLLABDATA_KEY=dev-key", "COLLABDATA_TOKEN=dev-token", "PORT="+port)
 			cmd.Stderr = os.Stderr
-
-			var answer []byte
-			if test.program == "sh" { // only the call, no server
-				out, err := cmd.Output()
-				must.Do(t, err)
-				var said struct {
-					Result struct{ Data json.RawMessage }
-				}
-				must.Do(t, json.Unmarshal(out, &said))
-				answer = said.Result.Data
-			} else {
-				must.Do(t, cmd.Start())
-				t.Cleanup(func() { _ = cmd.Wait() }) // it was killed
-				ask := func(session, document string) (int, []byte) {
-					t.Helper()
-					return post(t, "http://"+address+"/collab-token", `{"documentId": "`+document+`"}`, "Cookie", "session="+session)
-				}
-				var status int
-				for _, refused := range []struct {
-					session, document string
-					status            int
-				}{{"2", "plan", 401}, {"1", "secret", 403}} {
-					if status, _ := ask(refused.session, refused.document); status != refused.status {
-						t.Errorf("session %s is answered %d about %s, want %d", refused.session, status, refused.document, refused.status)
-					}
-				}
-				if status, answer = ask("1", "plan"); status != http.StatusOK {
-					t.Fatalf("the page is answered %d %s", status, answer)
-				}
-			}
-			var person struct{ Token string }
-			must.Do(t, json.Unmarshal(answer, &person))
-			status, threads := post(t, url+"/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentId": "plan"}}`,
-				"Authorization", "Bearer "+person.Token, "Origin", origin)
-			if status != http.StatusOK || !strings.Contains(string(threads), `"commentText":"Hello"`) {
-				t.Errorf("with the token %q the page reads %d %s", person.Token, status, threads)
-			}
+			must.Do(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Wait() }) // it was killed
+			tokentest.Run(t, "http://"+address, url, origin)
 		})
-	}
-}
-
-// post posts JSON with further headers when the server listens, and returns the response.
-func post(t *testing.T, url, body string, headers ...string) (status int, answer []byte) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-		must.Do(t, err)
-		r.Header.Set("Content-Type", "application/json")
-		for i := 0; i < len(headers); i += 2 {
-			r.Header.Set(headers[i], headers[i+1])
-		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil && time.Now().Before(deadline) {
-			continue
-		}
-		must.Do(t, err)
-		defer res.Body.Close()
-		answer, err := io.ReadAll(res.Body)
-		must.Do(t, err)
-		return res.StatusCode, answer
 	}
 }
