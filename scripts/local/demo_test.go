@@ -21,16 +21,10 @@ func TestPage(t *testing.T) {
 	browse(t, start(t, t.TempDir()), "page.cjs", nil)
 }
 
-// TestTwoUsers uses the page of the README as two users, on the local server and on the example
-// server.
+// TestTwoUsers uses the page of the README as two users.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
-	browse(t, s, "two.cjs", map[string]any{"page": "/page"})
-	port := freePort(t)
-	example := &outside{dir: ".", env: append(os.Environ(), "COLLABDATA_URL="+s.url, "PORT="+port)}
-	product := example.serve(t, port, nil, []string{"python3", "../../shared/client/example/server.py"})
-	browse(t, product, "two.cjs", map[string]any{"page": "/", "service": s.url})
+	browse(t, start(t, t.TempDir()), "two.cjs", map[string]any{"page": "/page"})
 }
 
 // vectors returns texts that must not run as scripts.

@@ -221,6 +221,7 @@ func TestNewcomer(t *testing.T) {
 		}
 	}
 	n.tryServers(t, npm)
+	n.tryExpress(t, npm)
 	n.trySkill(t, npm)
 	n.finds(t, "/mail", "The plan · ")
 	seeded := n.do(t, "", "env", "-u", "PORT", "-u", "COLLABDATA_URL", "make", "seed")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/testing/tokentest"
 )
 
 // outside is a user's project outside the clone.
@@ -91,8 +92,30 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	}
 }
 
+// tryExpress sends the requests of pages to the action of the TypeScript client's README.
+func (n *newcomer) tryExpress(t *testing.T, o *outside) {
+	t.Helper()
+	o.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "express@5.1.0", "express-session@1.18.2")
+	o.write(t, "express.js", `import express from 'express';
+import session from 'express-session';
+import {Client} from 'collabdata-client';
+
+const client = new Client({baseURL: process.env.COLLABDATA_URL, apiKey: 'dev-key', authToken: 'dev-token'});
+const app = express().use(express.json(), session({secret: 'x', resave: false, saveUninitialized: false}));
+app.get('/', (req, res) => {
+  req.session.user = {id: 'ann', name: 'Ann', email: 'ann@example.com', company: 'acme'};
+  res.send('Hello');
+});
+app.post('/sign-out', (req, res) => req.session.destroy(() => res.json({})));
+`+n.block(t, filepath.Join(o.dir, "node_modules", "collabdata-client", "README.md"), "js")+`
+app.listen(process.env.PORT, '127.0.0.1');
+`)
+	port := freePort(t)
+	tokentest.Run(t, o.serve(t, port, nil, []string{"env", "PORT=" + port, "node", "express.js"}).url, "http://127.0.0.1:"+n.port, "http://127.0.0.1:3000")
+}
+
 // trySkill follows SKILL.md in a project with the clients: its page works in a browser, its thread
-// is added, and its webhook arrives.
+// is added, and its webhook arrives. Its server refuses pages as the examples do.
 func (n *newcomer) trySkill(t *testing.T, o *outside) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.dir, "shared", "client", "SKILL.md"))
@@ -109,7 +132,9 @@ func (n *newcomer) trySkill(t *testing.T, o *outside) {
 	port := freePort(t)
 	o.env = append(o.env, "PORT="+port)
 	printed := &lockedOutput{}
-	browse(t, o.serve(t, port, printed, []string{"node", "server.mjs"}), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
+	product := o.serve(t, port, printed, []string{"node", "server.mjs"})
+	browse(t, product, "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
+	tokentest.Run(t, product.url, "http://127.0.0.1:"+n.port, "http://127.0.0.1:3000")
 	id, ok := strings.CutPrefix(strings.TrimSpace(o.do(t, "node", "thread.mjs")), "added ")
 	if !ok {
 		t.Fatalf("thread.mjs prints %q", id)
