@@ -63,6 +63,7 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 		"GET /docs":                        p.docs,
 		"GET /openapi.json":                p.description(func(text []byte) ([]byte, error) { return text, nil }),
 		"GET /openapi-clients.json":        p.description(openapi.ForClients),
+		"GET /postman.json":                p.description(openapi.Postman),
 		"GET /import-schema.json":          func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.schema) },
 		"GET /llms.txt":                    p.markdown,
 		"GET /docs/":                       p.markdown,

@@ -104,6 +104,7 @@ func TestPages(t *testing.T) {
 		{"/import-schema.json", "localhost", 200, `"kind"`},
 		{"/llms.txt", "localhost", 500, "no description"},
 		{"/openapi-clients.json", "localhost", 500, "no description"},
+		{"/postman.json", "localhost", 500, "no description"},
 		{"/pages/style.css", "localhost", 200, "color-scheme"},
 		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
 		{"/pages/home.html", "localhost", 404, "No page"},

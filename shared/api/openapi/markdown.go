@@ -22,6 +22,7 @@ func Markdown(document []byte) (map[string][]byte, error) {
 	fmt.Fprintf(&index, "# %s\n\n> Comments, threads and notifications for a product: every operation is a POST with a JSON body.\n\n", d.Info.Title)
 	index.WriteString("- [Introduction](/docs/introduction.md): credentials, ids, pages, errors, notifications, persons, webhooks\n")
 	index.WriteString("- [OpenAPI](/openapi.json), and [a simpler form for generators](/openapi-clients.json)\n")
+	index.WriteString("- [A collection for Postman](/postman.json)\n")
 	index.WriteString("- [JSON Schema of the lines of a file to import](/import-schema.json)\n")
 	made := map[string][]byte{"/docs/introduction.md": []byte(d.Info.Description)}
 	list := func(title, folder string, of map[string]path) {
@@ -45,7 +46,10 @@ func Markdown(document []byte) (map[string][]byte, error) {
 type pages struct {
 	Info            struct{ Title, Description string }
 	Paths, Webhooks map[string]path
-	Components      struct{ Schemas map[string]*field }
+	Components      struct {
+		Schemas         map[string]*field
+		SecuritySchemes map[string]struct{ Name string }
+	}
 }
 
 type path struct {
