@@ -37,9 +37,11 @@ check:
 # What it needs is installed while it is compiled. It waits for that, and says
 # what is wrong where it fails. Who names other stand-ins may need none of it.
 run: check ## serve the API on this machine with all it needs (PORT=... and HOST=... say where)
-	@echo 'Building (a minute at the first time) ...'; go build -o $(LOCAL)/bin/ ./localstack/install && \
+	@echo 'Compiling the server, and installing the stand-ins for AWS (one to four minutes at the first time) ...'; \
+	(started=$$(date +%s); while sleep 15; do echo "... after $$(( $$(date +%s) - started )) s"; done) & ticker=$$!; \
+	go build -o $(LOCAL)/bin/ ./localstack/install && \
 	if [ -z "$$AWS_ENDPOINT_URL$$AWS_ENDPOINT_URL_DYNAMODB$$AWS_ENDPOINT_URL_SQS" ]; then $(LOCAL)/bin/install 2>/dev/null & fi; \
-	go build -o $(LOCAL)/bin/ ./scripts/local && exec $(LOCAL)/bin/local
+	go build -o $(LOCAL)/bin/ ./scripts/local; code=$$?; kill $$ticker; [ $$code = 0 ] && exec $(LOCAL)/bin/local
 
 seed: check ## fill the running local server with an organization of 200 threads
 	@[ -e $(LOCAL)/data/env ] || { echo 'There is no local server to fill: make run, in another terminal.' >&2; exit 1; }

@@ -256,6 +256,10 @@ func TestErrors(t *testing.T) {
 	c.fails(t, "table nothing does not exist: check --table or --stack", "accounts", "get")
 	c.global = named
 	c.fails(t, `account "nobody" does not exist`, "organizations", "get", "nobody")
+	c.fails(t, "--event-ids is required without --organization-id, --document-id and --annotation-id", "events", "get", "dev")
+	c.fails(t, "--since must be a time", "webhooks", "deliveries", "replay", "dev", "w1", "--since", "yesterday")
+	c.run(t, "accounts", "add", "dev")
+	c.fails(t, "--since is required without --event-id", "webhooks", "deliveries", "replay", "dev", "w1")
 
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
 	c.fails(t, "no server responds", "accounts", "get")
@@ -343,9 +347,9 @@ func TestWrongWords(t *testing.T) {
 		{"unknown command frob: the commands are find, accounts,", []string{"frob"}},
 		{"unknown command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
 		{"unknown flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
-		{"data.kind must be one of", []string{"pending", "get", "--kind", "frob"}},
-		{"data.defaultAccess must be one of organizationPrivate, public", []string{"settings", "update", "acme", "--default-access", "restricted"}},
-		{"allEvents must be true or false", []string{"settings", "update", "acme", "--all-events", "frob"}},
+		{"--kind must be one of", []string{"pending", "get", "--kind", "frob"}},
+		{"--default-access must be one of organizationPrivate, public", []string{"settings", "update", "acme", "--default-access", "restricted"}},
+		{"--all-events must be true or false", []string{"settings", "update", "acme", "--all-events", "frob"}},
 		{"unknown operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
 		{"the data must be JSON", []string{"call", "acme", "/v2/organizations/get", "frob"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -124,6 +125,32 @@ func required(f request.Field) string {
 		return `required:"" `
 	}
 	return ""
+}
+
+// word is a word of an error, with the path to a field of the request's data.
+var word = regexp.MustCompile(`(^|\b)(data\.)?([a-z]\w*)`)
+
+// inFlags replaces the names of an operation's fields in the text of an error by those of its flags
+// and arguments: "data.since is required without eventId" becomes "--since is required without
+// --event-id". A name of lower-case letters only counts at the beginning.
+func inFlags(e rpc.Endpoint, text string) string {
+	shown := map[string]string{}
+	for _, f := range request.Fields(e) {
+		shown[f.Name] = "--" + hyphened(f.Name)
+		if f.Required && (f.Kind == request.Text || f.Kind == request.Number) {
+			shown[f.Name] = "<" + hyphened(f.Name) + ">"
+		}
+	}
+	first := true
+	return word.ReplaceAllStringFunc(text, func(name string) string {
+		begins := first
+		first = false
+		field, path := strings.CutPrefix(name, "data.")
+		if flag, ok := shown[field]; ok && (begins || path || field != strings.ToLower(field)) {
+			return flag
+		}
+		return name
+	})
 }
 
 // values returns the parsed arguments by the names of the request's fields.

@@ -124,6 +124,9 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		if data, err = request.Data(*e, texts, time.Now()); err == nil {
 			err = a.call(ctx, *e, texts.Get(account), data)
 		}
+		if code := collab.CodeOf(err); code == collab.InvalidArgument {
+			err = collab.Errorf(code, "%s", inFlags(*e, c.Deployment.explain(ctx, err)))
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))

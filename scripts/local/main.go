@@ -37,9 +37,9 @@ const (
 	name     = "collabdata" // of the table, and prefix of the queues
 	mailFrom = "collabdata@localhost.example"
 
-	// mailDelay is the delay of emails: long enough to see emails combine, short enough to wait
-	// for.
-	mailDelay = 5 * time.Second
+	// mailDelay is the delay of emails in the settings of accounts: long enough to see emails
+	// combine, short enough to wait for.
+	mailDelay = 10 * time.Second // the shortest setting
 )
 
 // private is the range of webhooks and permission providers on this machine.
@@ -79,7 +79,6 @@ var headers, errHeaders = credentials.ReadHeaders(os.Getenv)
 
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {
-	start := time.Now()
 	if errHeaders != nil {
 		return errHeaders
 	}
@@ -152,7 +151,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	for _, l := range listeners {
 		go func() { served <- server.Serve(l) }()
 	}
-	welcome(out, p, time.Since(start))
+	welcome(out, p)
 
 	select {
 	case err := <-served:
@@ -198,9 +197,9 @@ func description(repository, job string) ([]byte, error) {
 }
 
 // welcome prints the addresses to open.
-func welcome(out io.Writer, p *pages, took time.Duration) {
+func welcome(out io.Writer, p *pages) {
 	fmt.Fprintf(out, `
-Serving on %s after %.1f s. Open it in a browser, or try:
+Serving on %s. Open it in a browser, or try:
 
 %s
 
@@ -210,5 +209,5 @@ An organization to look at: make seed
 The operator's commands: %[4]s
 The data is kept in %[5]s. Ctrl-C stops.
 
-`, p.url, took.Seconds(), firstCurl(p.url), p.place.Admin, quote(p.place.Data))
+`, p.url, firstCurl(p.url), p.place.Admin, quote(p.place.Data))
 }

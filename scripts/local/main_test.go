@@ -58,7 +58,7 @@ type server struct {
 	curl string // the printed command
 }
 
-var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nDemo`)
+var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+)\. .*, or try:\n\n(.*)\n\nDemo`)
 
 // output collects a program's output, and passes on the welcome.
 type output struct {

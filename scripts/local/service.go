@@ -97,8 +97,9 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		return nil, fmt.Errorf("making the table: %w", err)
 	}
 	now := time.Now().UnixMilli()
+	settings := collab.Settings{AllowedOrigins: collab.LoopbackOrigins(), MailDelaySeconds: int64(mailDelay.Seconds())}
 	for _, a := range devAccounts {
-		err := service.Accounts.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now, Settings: collab.Settings{AllowedOrigins: collab.LoopbackOrigins()}},
+		err := service.Accounts.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now, Settings: settings},
 			a.key, []collab.Token{{Hash: collab.HashToken(a.token), CreatedAt: now}})
 		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)
@@ -117,7 +118,6 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 		EventsURL:     queues[keys.EventsQueue],
 		CallsURL:      queues[keys.CallsQueue],
 		PrivateRanges: private,
-		MailDelay:     mailDelay,
 		Log:           log,
 	}
 	if c.ses != nil {

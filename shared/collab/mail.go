@@ -189,7 +189,7 @@ type MailLook struct {
 	FromName string `json:"mailFromName" rule:"notnull" doc:"Sender name of emails; empty: the deployment's, else the product's name"`
 	Product  string `json:"mailProduct" rule:"notnull" doc:"Product name in emails; empty: the deployment's"`
 	// See LinkTo.
-	Link   string `json:"mailLink" rule:"notnull" doc:"URL in emails, with {organizationId}, {documentId} and {annotationId}; empty: the deployment's"`
+	Link   string `json:"mailLink" rule:"notnull" doc:"URL in emails, with {organizationId}, {documentId}, {annotationId} and {commentId} in it; empty: the deployment's"`
 	Logo   string `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above emails; empty: none"`
 	Color  string `json:"mailColor" rule:"notnull" doc:"Button color in emails, such as #0b57d0; empty: blue"`
 	Footer string `json:"mailFooter" rule:"notnull" doc:"A line at the end of emails; empty: none"`

@@ -66,8 +66,7 @@ type Options struct {
 	Queue     Queue
 	Mailer    Mailer // nil sends no email
 
-	MailDelay time.Duration // default of accounts; 0 means collab.MailDelay
-	PageSize  int           // people per message; 0 means the constant PageSize
+	PageSize int // people per message; 0 means the constant PageSize
 
 	Guard   *webhook.Guard        // allowed addresses of webhooks and permission providers
 	Client  webhook.ClientOptions // permission providers have a separate timeout
@@ -109,7 +108,7 @@ const (
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	o.MailDelay, o.PageSize = cmp.Or(o.MailDelay, collab.MailDelay*time.Second), cmp.Or(o.PageSize, PageSize)
+	o.PageSize = cmp.Or(o.PageSize, PageSize)
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),

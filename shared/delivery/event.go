@@ -64,7 +64,7 @@ func (d *Deliverer) event(ctx context.Context, t *task.Task) (task.Outcome, erro
 		return task.Outcome{}, err
 	}
 	r.settings = account.Settings
-	done := task.Outcome{State: t.State, Keep: true, Expires: t.Expires + int64(d.mailDelay(account.Settings).Seconds())}
+	done := task.Outcome{State: t.State, Keep: true, Expires: t.Expires + int64(mailDelay(account.Settings).Seconds())}
 	switch {
 	case !enabled:
 		return task.Outcome{Due: d.Now().Add(parkFor).UnixMilli(), State: t.State}, nil

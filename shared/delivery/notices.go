@@ -64,7 +64,7 @@ func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list
 func (r *eventRun) noticeFor(id, channel string, d *decision) (outbox.Notice, collab.Millis) {
 	to := outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
 	event := time.UnixMilli(r.event.Time)
-	due := d.times.Due(r.Now(), event.Add(r.mailDelay(r.settings))).UnixMilli()
+	due := d.times.Due(r.Now(), event.Add(mailDelay(r.settings))).UnixMilli()
 	switch {
 	case d.times.Frequency != "" && d.times.Frequency != collab.MailInstant, r.settings.MailBatch == collab.BatchPerson:
 		return outbox.NoticeAbout(to, channel), due
@@ -75,8 +75,8 @@ func (r *eventRun) noticeFor(id, channel string, d *decision) (outbox.Notice, co
 }
 
 // mailDelay returns the delay of emails of an account.
-func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
-	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
+func mailDelay(s collab.Settings) time.Duration {
+	return time.Duration(s.OrDefaults().MailDelaySeconds) * time.Second
 }
 
 // noticeRun is a run of a notice.
@@ -126,7 +126,7 @@ func (r *noticeRun) next(ctx context.Context) (collab.Millis, error) {
 		}
 		r.times = &list[0].Mail
 	}
-	return collab.Deref(r.times).Due(r.Now(), r.Now().Add(r.mailDelay(r.account.Settings))).UnixMilli(), nil
+	return collab.Deref(r.times).Due(r.Now(), r.Now().Add(mailDelay(r.account.Settings))).UnixMilli(), nil
 }
 
 // run sends the notice, or returns the time of the next attempt.

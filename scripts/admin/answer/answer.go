@@ -3,6 +3,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -85,11 +86,15 @@ func (v Value) Get(name string) Value {
 }
 
 // String formats the value: a user as name and id, a named object as its name, another object as
-// its members, and a list of objects as its length.
+// its members, and a list of objects as its length. For attempts, it adds the status of the last.
 func (v Value) String() string {
 	switch {
 	case v.Array() && len(v.Items) > 0 && v.Items[0].Object() && v.Items[0].Get("userId").Empty():
-		return fmt.Sprint(len(v.Items))
+		text := fmt.Sprint(len(v.Items))
+		if last := v.Items[len(v.Items)-1]; !last.Get("durationMs").Empty() { // attempts
+			text += ", last " + cmp.Or(last.Get("status").String(), last.Get("reason").String())
+		}
+		return text
 	case v.Array():
 		return strings.Join(each(v.Items, Value.String), ", ")
 	case v.Object():

@@ -88,6 +88,15 @@ func (s *Service) Find(ctx context.Context, call *rpc.Call, req *FindRequest) ([
 		list = append(list, within...)
 	}
 	call.Items = len(list)
+	switch call.Message = rpc.Count(len(list), "object"); {
+	case len(list) > 0:
+	case acct == "":
+		call.Message = "nothing found: it looks for accounts and API keys, and in an account if one is given"
+	case req.OrganizationID == "":
+		call.Message = "nothing found: it looks for accounts, API keys, and the account's organizations, events, webhooks and jobs, and in an organization if one is given"
+	default:
+		call.Message = "nothing found in the account and the organization"
+	}
 	return list, nil
 }
 

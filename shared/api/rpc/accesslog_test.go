@@ -97,6 +97,11 @@ func TestAccessLog(t *testing.T) {
 		{"deadline", func() {
 			handler(func(context.Context, *rpc.Call) error { return context.DeadlineExceeded })(`{"data":{"organizationId":"org"}}`)
 		}, record(map[string]any{"level": "ERROR", "organization": "org", "status": "DEADLINE_EXCEEDED", "code": 504.0, "cause": "context deadline exceeded"})},
+		{"the caller has gone", func() {
+			ctx, leave := context.WithCancel(collab.WithRequestID(t.Context(), "request-1"))
+			h := rpc.Handle(server, func(ctx context.Context, _ *rpc.Call, _ *place) (any, error) { leave(); return nil, ctx.Err() }, rpc.Options{})
+			serve(h, newRequest(ctx, `{"data":{"organizationId":"org"}}`, "x-service-auth-token", "hidden-token"))
+		}, record(map[string]any{"organization": "org", "status": "DEADLINE_EXCEEDED", "code": 504.0, "cause": "context canceled"})},
 		{"unknown path", func() {
 			serve(server.NotFound(), httptest.NewRequest("POST", "/"+strings.Repeat("x", 300), nil))
 		}, record(map[string]any{"requestId": "", "path": "/" + strings.Repeat("x", 199) + "…", "account": "", "organization": "", "status": "NOT_FOUND", "code": 404.0})},

@@ -104,7 +104,9 @@ func (s *Server) record(x *exchange, a response) {
 		attrs = append(attrs, slog.Bool("person", true))
 	}
 	if x.cause != nil {
-		level = slog.LevelError
+		if !errors.Is(x.ctx.Err(), context.Canceled) { // otherwise the caller has gone
+			level = slog.LevelError
+		}
 		attrs = append(attrs, slog.Any("cause", x.cause))
 	}
 	s.Log.LogAttrs(x.ctx, level, "request", attrs...)

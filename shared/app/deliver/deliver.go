@@ -36,8 +36,7 @@ type Config struct {
 	EventsURL string     // URL of the events queue
 	CallsURL  string     // URL of the calls queue
 
-	Mail      mail.Options  // sends no email if From is ""
-	MailDelay time.Duration // default delay of accounts; 0 means collab.MailDelay
+	Mail mail.Options // sends no email if From is ""
 	// allowed targets of webhooks and permission providers besides public addresses
 	PrivateRanges []netip.Prefix
 	Calls         webhook.ClientOptions // the zero value for use, others for tests
@@ -60,7 +59,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 		Accounts: accounts.New(t), Directory: d, Threads: threads, Deletion: deletion.New(threads, inboxes),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
 		Queue: queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Calls: queue.New(c.SQS, c.CallsURL, c.Log)},
-		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailDelay: c.MailDelay,
+		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,
 	}
 	if c.Mail.From != "" {
