@@ -206,8 +206,8 @@ Serving on %s. Open it in a browser, or try:
 Demo %[1]s/demo, reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks, console %[1]s/console
 The page of the README: %[1]s/page?as=ann for Ann, %[1]s/page?as=bob for Bob
 An organization to look at: make seed
-The operator's commands: %[4]s
-The data is kept in %[5]s. Ctrl-C stops.
+The operator's commands: %[3]s
+The data is kept in %[4]s. Ctrl-C stops.
 
 `, p.url, firstCurl(p.url), p.place.Admin, quote(p.place.Data))
 }
