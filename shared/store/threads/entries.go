@@ -20,9 +20,6 @@ func newEntries(w *walk, r keyRange) *entries {
 func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err error) {
 	w := src.w
 	limit := w.entriesFor(want)
-	if len(w.others) > 0 && w.probed == 0 {
-		limit = min(limit, firstRead)
-	}
 	if w.sifts {
 		limit = min(limit, siftedAtOnce)
 	}

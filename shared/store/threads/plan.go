@@ -148,25 +148,6 @@ func (p *plan) strong() bool { return p.q.IDs != nil || p.index == "" && p.q.Doc
 // newest reports whether a range of an index by time is read from its end.
 func (p *plan) newest() bool { return p.q.Order == collab.Descending && p.q.IDs == nil }
 
-// alternatives returns the other filters whose indexes could serve the walk.
-func (p *plan) alternatives(documents int) []*filter {
-	if p.by == nil || p.q.Folder != "" && p.q.Documents == nil {
-		return nil
-	}
-	var list []*filter
-	for _, f := range filters {
-		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && f.list != nil && 0 < n && n <= mostProbes {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-// place returns the position at which the walk reaches an entry of another filter's index.
-func (p *plan) place(document collab.DocumentRef, it store.Item) position {
-	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(keys.DocAnn)}
-}
-
 // latestKey returns the latest possible time key of an annotation that was last updated at t.
 func latestKey(t collab.Millis) collab.Millis {
 	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)

@@ -8,23 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestManyRangesAreNotProbed: probing another index makes at most mostProbes queries.
-func TestManyRangesAreNotProbed(t *testing.T) {
-	q := collab.AnnotationQuery{
-		Documents: []string{"d"},
-		Locations: []string{"l"},
-		Creators:  make([]string, mostProbes),
-		Statuses:  make([]string, mostProbes+1),
-	}
-	p := newPlan(collab.OrganizationRef{}, &q)
-	if got := p.alternatives(1); len(got) != 1 || got[0].name != "creators" {
-		t.Errorf("%d others in one document", len(got))
-	}
-	if got := p.alternatives(2); got != nil {
-		t.Errorf("%d others in two documents", len(got))
-	}
-}
-
 // TestLatestKey: a window reads up to the latest time key that keyFor can return.
 func TestLatestKey(t *testing.T) {
 	for at := collab.Millis(0); at < 1_000; at++ {

@@ -384,7 +384,8 @@ func TestReadBudgets(t *testing.T) {
 		t.Logf(
 			"%-50s small %5.1f units %2d calls, large %5.1f units %2d calls, budget %5.1f", tt.name, figures[0], of[0], figures[1], of[1], budget,
 		)
-		if max(figures[0], figures[1]) > budget || differ > 0.1 {
+		// If few match, the walk reads more of a filter's index in a larger organization.
+		if max(figures[0], figures[1]) > budget || differ > 0.1 && tt.want == most {
 			t.Errorf("%s: %.1f units in the small organization, %.1f in the large one, budget %.1f", tt.name, figures[0], figures[1], budget)
 		}
 	}

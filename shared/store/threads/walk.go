@@ -79,8 +79,6 @@ type walk struct {
 
 	sifts  bool                               // only the threads show which annotations match
 	states map[collab.DocumentRef]*readStates // read states of UnreadFor, by document
-	others []*filter                          // filters whose indexes may be narrower than the driver's
-	probed int                                // probes so far
 
 	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
 	until   time.Time                             // when queries to the Sight end
@@ -108,7 +106,6 @@ type entry struct {
 // byRange walks the ranges of keys in order: for each document, each requested value.
 func (w *walk) byRange(ctx context.Context) (err error) {
 	list := newSources(w)
-	w.others = w.alternatives(len(w.q.Found))
 	for {
 		group, err := list.next(ctx, w.width())
 		if err != nil {
@@ -141,9 +138,6 @@ func (w *walk) byRange(ctx context.Context) (err error) {
 				return nil
 			}
 		}
-		if err := w.tryNarrow(ctx); err != nil || w.ended {
-			return err
-		}
 	}
 }
 
@@ -160,9 +154,6 @@ func (w *walk) exhaust(ctx context.Context, src source, p part) error {
 		}
 		if w.ended = w.over(); w.ended {
 			return nil
-		}
-		if err := w.tryNarrow(ctx); err != nil || w.ended {
-			return err
 		}
 		var err error
 		if p, err = src.read(ctx, w.want(), 1); err != nil {
