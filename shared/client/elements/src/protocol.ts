@@ -94,6 +94,13 @@ export interface Thread {
   context?: object;
 }
 
+/** A change of the place, the data or the readers of a thread. */
+export interface ThreadChanges {
+  targetElement?: Target;
+  context?: object;
+  visibility?: Visibility;
+}
+
 export interface Notification {
   notificationId: string;
   documentId: string;
@@ -156,6 +163,7 @@ interface Write {
   context?: object | undefined;
   threadContext?: object | undefined;
   suggestion?: Suggestion | undefined;
+  changes?: ThreadChanges | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -181,9 +189,10 @@ const unlessMissing = (e: Failure): undefined => {
   if (!failed(e, 'NOT_FOUND')) throw e;
 };
 
-/** The only item of a bulk operation's result. */
+/** The first item of a bulk operation's result. It throws if an item failed. */
 function changed({data}: Result): {annotationId: string; commentId: number | undefined} {
-  const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string; commentIds?: number[]}[];
+  const items = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string; commentIds?: number[]}[];
+  const item = items.find((i) => !i.success) ?? items[0];
   if (!item?.success) throw new Failure(item?.code ?? 'NOT_FOUND', item?.message);
   return {...item, commentId: item.commentIds?.[0]};
 }
@@ -211,6 +220,17 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
+/** A target in a request, which the service merges with the present one. */
+const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
+
+/** A visibility in a request: for these people, or for everyone. */
+const visibleTo = (people?: Person[]) => people ? {type: 'restricted', userIds: people.map((p) => p.userId)} : {type: 'public'};
+
+async function update(to: Access, w: Write, updatedData: object): Promise<Write> {
+  changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+  return w;
+}
+
 /** The requests by name. */
 const REQUESTS = {
   /**
@@ -231,7 +251,7 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}),
+      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: visibleTo(w.only)}),
       ...(w.suggestion && {type: 'suggestion', suggestion: w.suggestion}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
@@ -249,14 +269,10 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  async 'resolve-thread'(to: Access, w: Write) {
-    const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
-    return w;
-  },
-  async decide(to: Access, w: Write) {
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData: {suggestion: w.suggestion}}, w.id));
-    return w;
+  'resolve-thread': (to: Access, w: Write) => update(to, w, {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}),
+  decide: (to: Access, w: Write) => update(to, w, {suggestion: w.suggestion}),
+  'update-thread'(to: Access, {changes: {targetElement, visibility, ...rest} = {}, ...w}: Write) {
+    return update(to, w, {...rest, ...(targetElement && {targetElement: {...NOWHERE, ...targetElement}}), ...(visibility && {visibility: visibleTo(visibility.people)})});
   },
   async react(to: Access, w: Write) {
     const {annotationId, commentId, emoji} = w;
@@ -341,14 +357,15 @@ const REQUESTS = {
   /**
    * Marks notifications as read until a time, or one as clicked and others of its thread as read.
    */
-  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string; read: string[]}) {
+  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked?: string | undefined; read: string[]}) {
     if ('readUntil' in what) {
       await to.call(`${INBOX}/update`, what, newId());
       return {};
     }
     const me = [to.user.userId];
-    const all = [{id: what.clicked, clickedByUserIds: me}, ...what.read.map((id) => ({id, readByUserIds: me}))];
-    for (let i = 0; i < all.length; i += MOST_UPDATED) await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId());
+    const all: object[] = what.read.map((id) => ({id, readByUserIds: me}));
+    if (what.clicked) all.unshift({id: what.clicked, clickedByUserIds: me});
+    for (let i = 0; i < all.length; i += MOST_UPDATED) changed(await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId()));
     return {};
   },
   /** The address of a connection, or an empty address with the time in ms to ask again. */

@@ -1,11 +1,11 @@
 import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT, threadOf, type Draft} from './drafts.js';
-import {Failure, newId, patient, pause} from './failure.js';
+import {Failure, inOrder, newId, patient, pause} from './failure.js';
 import {liveOf, type Live} from './live.js';
 import {added, conflicts, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, MOST_PEOPLE, type Answers, type Target, type Thread} from './protocol.js';
+import {ask, askPatiently, MOST_PEOPLE, type Answers, type Channels, type Target, type Thread} from './protocol.js';
 import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
@@ -19,6 +19,8 @@ const TYPING = 150; // ms to wait for further letters before searching people
 const SEARCHED = 2; // letters of a name needed to search people
 const IDEOGRAPHS = '\u2e80'; // letters from here on: one is enough
 export const LONG = 20; // comments of a thread shown at first
+// answers of the service that the same request gets again
+const REFUSALS = /^(INVALID_ARGUMENT|PERMISSION_DENIED|NOT_FOUND|FAILED_PRECONDITION)$/;
 
 /** The ids of a sent change; commentId is that of an added or changed comment. */
 export interface Sent {
@@ -266,32 +268,58 @@ export class Store {
   }
 
   /**
-   * Marks a thread and its notifications as seen. If the thread is long, it resolves to the
-   * previous time until which it was seen, or 0. If it fails, the next poll restores the thread.
+   * Marks an open thread as read. If the thread is long, it resolves to the previous time until
+   * which it was seen, or 0. If it fails, the next poll restores the thread.
    */
   async read({annotationId, comments}: ShownThread, opened: boolean): Promise<number> {
-    const {documentId} = this.access;
-    const unread = this.#unread.delete(annotationId);
-    this.#read = Date.now();
-    if (unread) this.tell();
-    const before = opened && unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
-    this.#mark(annotationId, true).then(
-      () => {
-        this.#live.tell({read: annotationId});
-        document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
-      },
-      (e: Failure) => {
-        if (e.status === 'NOT_FOUND') {
-          if (this.#drop(annotationId)) this.tell();
-        } else if (unread) this.#unread.add(annotationId);
-      },
-    );
-    return before?.until ?? 0;
+    const before = opened && this.#unread.has(annotationId) && comments.length > LONG ? ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
+    void this.mark(annotationId, true, before).catch(() => {});
+    return (await before)?.until ?? 0;
   }
 
   /**
+   * Marks a thread as read with its notifications, or as unread: at once here, and after a promise
+   * in the service. It rejects with a Failure, and is then as before.
+   */
+  async mark(annotationId: string, read: boolean, after?: Promise<unknown>): Promise<void> {
+    const {documentId} = this.access;
+    const unread = this.#unread;
+    const before = unread.has(annotationId);
+    if (read) {
+      this.#read = Date.now();
+      unread.delete(annotationId);
+    } else unread.add(annotationId);
+    if (before === read) this.tell();
+    try {
+      await this.#marks(async () => {
+        await after;
+        await patient(() => ask(this.access, 'read-thread', {annotationId, read}));
+      });
+    } catch (e) {
+      if (before) unread.add(annotationId);
+      else unread.delete(annotationId);
+      const gone = (e as Failure).status === 'NOT_FOUND' && this.#drop(annotationId);
+      if (gone || !read) this.tell(); // an open thread that is told of would be marked again
+      throw e;
+    }
+    if (!read) return;
+    this.#live.tell({read: annotationId});
+    document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
+  }
+
+  readonly #marks = inOrder();
+
+  /** Resolves to the person's preferences for the document, after a change. */
+  preferences(change?: Channels): Promise<Channels> {
+    return this.#preferences(() => askPatiently(this.access, 'preferences', {change}));
+  }
+
+  readonly #preferences = inOrder();
+
+  /**
    * Resolves to the ids of a change when the service has it, also after retries. It rejects with a
-   * Failure if the change is discarded, or if it failed and no thread shows it.
+   * Failure if the change is refused or discarded, or if it failed and no thread shows it: then it
+   * is never sent again.
    */
   settled({id}: Pending): Promise<Sent> {
     return new Promise((done, failed) => this.#waiting.set(id, {done, failed}));
@@ -310,24 +338,6 @@ export class Store {
     if (result instanceof Failure) waiting?.failed(result);
     else waiting?.done(result);
   }
-
-  /** Marks a thread as unread. It shows the thread as read again if that fails. */
-  unread({annotationId}: ShownThread): void {
-    this.#unread.add(annotationId);
-    this.tell();
-    this.#mark(annotationId, false).catch(() => {
-      this.#unread.delete(annotationId);
-      this.tell();
-    });
-  }
-
-  /** Marks are sent one at a time, to keep their order. */
-  #mark(annotationId: string, read: boolean): Promise<unknown> {
-    const send = () => patient(() => ask(this.access, 'read-thread', {annotationId, read}));
-    return (this.#marking = this.#marking.then(send, send));
-  }
-
-  #marking: Promise<unknown> = Promise.resolve();
 
   /** Retries a failed change. An edit that conflicts with another replaces the present comment. */
   retry(p: Pending): void {
@@ -355,7 +365,9 @@ export class Store {
     this.tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#idOf(p)}));
+        const id = this.#idOf(p);
+        if (id && !this.has(id) && !this.#isAdded(p.thread)) await this.need(id);
+        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: id}));
         this.#settle(p.id, {annotationId, commentId});
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
@@ -367,7 +379,8 @@ export class Store {
       } catch (e) {
         const failed = {...p, failed: e as Failure};
         this.#replace(p, failed);
-        if (p.name !== 'add-thread' && !this.#annotationId(p.thread) && !this.#isAdded(p.thread)) this.discard(failed);
+        const shown = p.name === 'add-thread' || this.has(this.#idOf(p)) || this.#isAdded(p.thread);
+        if (!shown || (this.#waiting.has(p.id) && REFUSALS.test(failed.failed.status))) this.discard(failed);
       }
       this.#underWay--;
       this.tell();
@@ -426,6 +439,12 @@ export class Store {
   /** Loads one thread of any age. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
     if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.tell();
+  }
+
+  /** Loads one thread of any age. It rejects with a Failure: NOT_FOUND if there is none. */
+  async need(annotationId: string): Promise<void> {
+    if (annotationId) await this.find(annotationId);
+    if (!this.has(annotationId)) throw new Failure('NOT_FOUND');
   }
 
   /**
