@@ -3,8 +3,11 @@ import type {Failure} from './failure.js';
 import {inboxOf, type Inbox} from './notifications.js';
 import type {Pending, ShownThread} from './overlay.js';
 import type {Person} from './person.js';
-import type {Attachment, Channels, Emails, Level, Notification, Suggestion, Target} from './protocol.js';
+import {visibleTo, type Attachment, type Channels, type Emails, type Level, type Notification, type Suggestion, type Target} from './protocol.js';
 import {storeOf, type Store} from './store.js';
+
+// a target replaces the present one, with which the service merges it
+const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
 
 /** A comment to write. Its text has {{userId}} for each of the people in tags. */
 export interface NewComment {
@@ -193,9 +196,10 @@ export class Connection extends Subscription<Store> {
   // service refuses it, such as NOT_FOUND for an unknown thread. Without an answer, the thread shows
   // it as failed until it is sent after all, by retry or when the browser is online again, or
   // discarded: then it rejects. It rejects at once if no loaded thread can show it.
-  async #send({thread = '', ...what}: Parameters<Store['send']>[0]): Promise<Done> {
-    const sent = await this.data.settled(this.data.send({...what, ...(thread && {thread: this.data.keyOf(thread)})}));
-    return {...sent, commentId: sent.commentId ?? 0};
+  #send({thread, ...what}: Parameters<Store['send']>[0]): Promise<Done> {
+    return new Promise((done, ended) => this.data.send({
+      ...what, ...(thread !== undefined && {thread: this.data.keyOf(thread)}), done: ({annotationId, commentId = 0}) => done({annotationId, commentId}), ended,
+    }));
   }
 
   /** Starts a thread. It resolves to the ids of the thread and its comment. */
@@ -240,8 +244,11 @@ export class Connection extends Subscription<Store> {
 
   /** Changes the place, the data or the readers of an own thread. */
   update(annotationId: string, {target, context, only}: ThreadUpdate) {
-    const visibility = only === null ? {type: 'public' as const} : {type: 'restricted' as const, people: only ?? []};
-    return this.#send({name: 'update-thread', thread: annotationId, changes: {...(target && {targetElement: target}), ...(context && {context}), ...(only !== undefined && {visibility})}});
+    const seen = only !== undefined && {visibility: only ? {type: 'restricted' as const, people: only} : {type: 'public' as const}};
+    return this.#send({
+      name: 'update-thread', thread: annotationId, shown: {...(target && {targetElement: target}), ...(context && {context}), ...seen},
+      updatedData: {...(target && {targetElement: {...NOWHERE, ...target}}), ...(context && {context}), ...seen, ...(only && {visibility: visibleTo(only)})},
+    });
   }
 
   /** Marks a thread and its notifications as read. It rejects with a Failure. */

@@ -94,13 +94,6 @@ export interface Thread {
   context?: object;
 }
 
-/** A change of the place, the data or the readers of a thread. */
-export interface ThreadChanges {
-  targetElement?: Target;
-  context?: object;
-  visibility?: Visibility;
-}
-
 export interface Notification {
   notificationId: string;
   documentId: string;
@@ -163,7 +156,7 @@ interface Write {
   context?: object | undefined;
   threadContext?: object | undefined;
   suggestion?: Suggestion | undefined;
-  changes?: ThreadChanges | undefined;
+  updatedData?: object | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -220,13 +213,12 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
-/** A target in a request, which the service merges with the present one. */
-const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
+/** A visibility for some people in a request. */
+export const visibleTo = (people: Person[]) => ({type: 'restricted', userIds: people.map((p) => p.userId)});
 
-/** A visibility in a request: for these people, or for everyone. */
-const visibleTo = (people?: Person[]) => people ? {type: 'restricted', userIds: people.map((p) => p.userId)} : {type: 'public'};
-
-async function update(to: Access, w: Write, updatedData: object): Promise<Write> {
+/** Resolves a thread or opens it again, decides about its suggestion, or makes another update. */
+async function update(to: Access, w: Write): Promise<Write> {
+  const {suggestion, updatedData = suggestion ? {suggestion} : {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}} = w;
   changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
   return w;
 }
@@ -269,11 +261,9 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  'resolve-thread': (to: Access, w: Write) => update(to, w, {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}),
-  decide: (to: Access, w: Write) => update(to, w, {suggestion: w.suggestion}),
-  'update-thread'(to: Access, {changes: {targetElement, visibility, ...rest} = {}, ...w}: Write) {
-    return update(to, w, {...rest, ...(targetElement && {targetElement: {...NOWHERE, ...targetElement}}), ...(visibility && {visibility: visibleTo(visibility.people)})});
-  },
+  'resolve-thread': update,
+  decide: update,
+  'update-thread': update,
   async react(to: Access, w: Write) {
     const {annotationId, commentId, emoji} = w;
     await to.call(`${THREADS}/comments/reactions/${w.reacted ? 'add' : 'delete'}`, {documentId: to.documentId, annotationId, commentId, emoji}, w.id);

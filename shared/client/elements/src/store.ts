@@ -22,12 +22,6 @@ export const LONG = 20; // comments of a thread shown at first
 // answers of the service that the same request gets again
 const REFUSALS = /^(INVALID_ARGUMENT|PERMISSION_DENIED|NOT_FOUND|FAILED_PRECONDITION)$/;
 
-/** The ids of a sent change; commentId is that of an added or changed comment. */
-export interface Sent {
-  annotationId: string;
-  commentId?: number | undefined;
-}
-
 /**
  * A message to the other tabs: a thread read in this one, or the response to a poll started at a
  * time.
@@ -316,32 +310,15 @@ export class Store {
 
   readonly #preferences = inOrder();
 
-  /**
-   * Resolves to the ids of a change when the service has it, also after retries. It rejects with a
-   * Failure if the change is refused or discarded, or if it failed and no thread shows it: then it
-   * is never sent again.
-   */
-  settled({id}: Pending): Promise<Sent> {
-    return new Promise((done, failed) => this.#waiting.set(id, {done, failed}));
-  }
-
-  readonly #waiting = new Map<string, {done: (sent: Sent) => void; failed: (e: Failure) => void}>();
-
   /** Ends the changes of a person that has left. */
   #abandon(): void {
-    for (const p of this.#pending) this.#settle(p.id, new Failure('UNAUTHENTICATED'));
-  }
-
-  #settle(id: string, result: Sent | Failure): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (result instanceof Failure) waiting?.failed(result);
-    else waiting?.done(result);
+    for (const p of this.#pending) p.ended?.(new Failure('UNAUTHENTICATED'));
   }
 
   /** Retries a failed change. An edit that conflicts with another replaces the present comment. */
   retry(p: Pending): void {
-    const {failed: _, ...same} = p;
+    const {failed, ...same} = p;
+    if (!failed || !this.#pending.includes(p)) return;
     const now = this.#threads.get(this.#annotationId(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
     const again = conflicts(p) ? {...same, id: newId(), seen: now?.lastUpdated} : same;
     this.#replace(p, again);
@@ -350,7 +327,8 @@ export class Store {
 
   /** Discards a failed change. */
   discard(p: Pending): void {
-    this.#settle(p.id, p.failed ?? new Failure('CANCELLED'));
+    if (!p.failed || !this.#pending.includes(p)) return; // it is being sent
+    p.ended?.(p.failed);
     this.#replace(p);
     this.tell();
   }
@@ -366,21 +344,20 @@ export class Store {
     this.#sending = this.#sending.then(async () => {
       try {
         const id = this.#idOf(p);
-        if (id && !this.has(id) && !this.#isAdded(p.thread)) await this.need(id);
+        if (!this.has(id) && !this.#isAdded(p.thread)) await this.need(id);
         const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: id}));
-        this.#settle(p.id, {annotationId, commentId});
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
         // polls do not return it: it does not change the thread
         if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         if (p.level) void this.find(annotationId).catch(() => {}); // a muted thread is never unread
         this.#replace(p, {...p, sent: true});
-        p.done?.();
+        p.done?.({annotationId, commentId});
       } catch (e) {
         const failed = {...p, failed: e as Failure};
         this.#replace(p, failed);
         const shown = p.name === 'add-thread' || this.has(this.#idOf(p)) || this.#isAdded(p.thread);
-        if (!shown || (this.#waiting.has(p.id) && REFUSALS.test(failed.failed.status))) this.discard(failed);
+        if (!shown || (p.ended && REFUSALS.test(failed.failed.status))) this.discard(failed);
       }
       this.#underWay--;
       this.tell();

@@ -777,12 +777,12 @@ test('a change resolves when the service has it, and rejects only when it is ref
   await pass(0);
   mock.method(console, 'error', () => {});
   const ends = [];
-  const settles = (name, p) => store.settled(p).then(({annotationId}) => ends.push([name, annotationId]), ({status}) => ends.push([name, status]));
+  const settles = (name, what) => store.send({...what, done: ({annotationId}) => ends.push([name, annotationId]), ended: ({status}) => ends.push([name, status])});
   answers['commentannotations/add'] = () => {
     throw new TypeError('Failed to fetch');
   };
-  settles('sent', store.send({name: 'add-thread', text: 'sent late', tags: []}));
-  settles('discarded', store.send({name: 'add-thread', text: 'never sent', tags: []}));
+  settles('sent', {name: 'add-thread', text: 'sent late', tags: []});
+  settles('discarded', {name: 'add-thread', text: 'never sent', tags: []});
   await pass(0);
   assert.deepEqual(ends, [], 'a failed change waits');
   const [sent, discarded] = store.threads.map((t) => t.pending[0]);
@@ -792,9 +792,10 @@ test('a change resolves when the service has it, and rejects only when it is ref
     return {data: {new: {success: true, annotationId: 'new'}}};
   };
   store.retry(sent);
+  store.discard(sent);
   await pass(0);
-  assert.deepEqual(ends, [['discarded', 'UNAVAILABLE'], ['sent', 'new']]);
-  settles('refused', store.send({name: 'add-thread', text: 'too long', tags: []}));
+  assert.deepEqual(ends, [['discarded', 'UNAVAILABLE'], ['sent', 'new']], 'what is sent again is not discarded any more');
+  settles('refused', {name: 'add-thread', text: 'too long', tags: []});
   answers['commentannotations/add'] = () => ({error: 'INVALID_ARGUMENT'});
   await pass(0);
   assert.deepEqual([ends.at(-1), store.threads.length], [['refused', 'INVALID_ARGUMENT'], 1], 'a refused one is over');
