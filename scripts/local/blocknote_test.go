@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -71,7 +74,23 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	buildElements(t)
 	s := start(t, t.TempDir())
+	if text, err := os.ReadFile(elements + "/examples/canvas/main.ts"); err != nil || bytes.Count(text, []byte("\n")) > 40 {
+		t.Errorf("the example of a canvas has more than 40 lines (%v)", err)
+	}
 	browseProduct(t, s, product(s, elements+"/examples"), "examples.cjs")
+}
+
+// TestConnect uses connect of the package, bundled for a page, as two people.
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	buildElements(t)
+	s := start(t, t.TempDir())
+	folder := t.TempDir()
+	npm(t, elements, []string{"exec", "--", "esbuild", "dist/index.js", "--bundle", "--splitting", "--format=esm", "--outdir=" + folder})
+	if err := os.WriteFile(filepath.Join(folder, "index.html"), []byte("<!doctype html><html lang=de><title>connect</title>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	browseProduct(t, s, product(s, folder), "connect.cjs")
 }
 
 // TestBlockNote builds the examples, and uses that of BlockNote as two people. The server of the

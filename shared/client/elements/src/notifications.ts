@@ -1,8 +1,8 @@
 import {endsWithPerson, type Access} from './access.js';
-import {Failure, inOrder} from './failure.js';
+import {inOrder, patient, type Failure} from './failure.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, askPatiently, type Answers, type Emails, type Notification} from './protocol.js';
+import {ask, type Answers, type Emails, type Notification} from './protocol.js';
 import {locale} from './texts.js';
 
 const FRESH = 3_600_000; // ms between reloads of the first page, to find changes
@@ -166,7 +166,7 @@ export class Inbox {
 
   async #mark(ids: readonly string[], how: Parameters<typeof ask<'read-inbox'>>[2]): Promise<void> {
     const fresh = this.#take(ids);
-    await ask(this.access, 'read-inbox', how).catch((e) => {
+    await patient(() => ask(this.access, 'read-inbox', how)).catch((e) => {
       for (const id of fresh) this.#read.delete(id);
       void this.#poll.now();
       throw e;
@@ -175,7 +175,7 @@ export class Inbox {
 
   /** Loads older ones. It rejects with a Failure. */
   async older(): Promise<void> {
-    const page = await ask(this.access, 'inbox', {pageToken: this.next, locale: locale()});
+    const page = await patient(() => ask(this.access, 'inbox', {pageToken: this.next, locale: locale()}));
     this.#all = this.#older = [...this.#all, ...page.notifications];
     this.next = page.nextPageToken;
     this.#tell();
@@ -183,7 +183,7 @@ export class Inbox {
 
   /** Resolves to the times of the person's emails, after setting them. */
   emails(set?: Emails): Promise<Emails> {
-    return this.#emails(() => askPatiently(this.access, 'emails', set ? {set} : {}));
+    return this.#emails(() => patient(() => ask(this.access, 'emails', set ? {set} : {})));
   }
 
   readonly #emails = inOrder();

@@ -5,7 +5,7 @@ import {liveOf, type Live} from './live.js';
 import {added, conflicts, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, askPatiently, MOST_PEOPLE, type Answers, type Channels, type Target, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Channels, type Target, type Thread} from './protocol.js';
 import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
@@ -279,6 +279,7 @@ export class Store {
     const {documentId} = this.access;
     const unread = this.#unread;
     const before = unread.has(annotationId);
+    this.#marked.set(annotationId, Infinity);
     if (read) {
       this.#read = Date.now();
       unread.delete(annotationId);
@@ -289,7 +290,9 @@ export class Store {
         await after;
         await patient(() => ask(this.access, 'read-thread', {annotationId, read}));
       });
+      this.#marked.set(annotationId, Date.now());
     } catch (e) {
+      this.#marked.delete(annotationId);
       if (before) unread.add(annotationId);
       else unread.delete(annotationId);
       const gone = (e as Failure).status === 'NOT_FOUND' && this.#drop(annotationId);
@@ -302,10 +305,11 @@ export class Store {
   }
 
   readonly #marks = inOrder();
+  readonly #marked = new Map<string, number>(); // when the service had a mark; Infinity before
 
   /** Resolves to the person's preferences for the document, after a change. */
   preferences(change?: Channels): Promise<Channels> {
-    return this.#preferences(() => askPatiently(this.access, 'preferences', {change}));
+    return this.#preferences(() => patient(() => ask(this.access, 'preferences', {change})));
   }
 
   readonly #preferences = inOrder();
@@ -524,7 +528,9 @@ export class Store {
     for (const id of deleted) if (this.#drop(id)) changed = true;
     for (const {unread, ...thread} of threads) {
       const id = thread.annotationId;
-      if (this.#unread.has(id) !== !!unread) {
+      // the response may be older than a mark
+      const echo = Date.now() - (this.#marked.get(id) ?? 0) < ECHO && this.#threads.get(id)?.lastUpdated === thread.lastUpdated;
+      if (!echo && this.#unread.has(id) !== !!unread) {
         unread ? this.#unread.add(id) : this.#unread.delete(id);
         changed = true;
       }

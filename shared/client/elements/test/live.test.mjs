@@ -894,6 +894,12 @@ test('a connection has suggestions, levels, preferences and marks', async () => 
   await result(unread);
   await result(plan.read('a'));
   assert.deepEqual([asked('read/set').map((r) => r.read), plan.threads[0].unread], [[false, true], false]);
+  list = list.map((t) => ({...t, unread: t.annotationId === 'a'}));
+  await result(plan.find('a'));
+  assert.equal(plan.threads[0].unread, false, 'a response may be older than the mark');
+  list[0] = thread('a', 11, {unread: true});
+  await result(plan.find('a'));
+  assert.equal(plan.threads[0].unread, true, 'unless the thread has changed');
   answers['read/set'] = () => ({error: 'UNAVAILABLE'});
   list = list.map((t) => ({...t, unread: t.annotationId === 'a'}));
   await result(plan.find('a'));
