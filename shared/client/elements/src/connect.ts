@@ -22,7 +22,10 @@ export interface NewComment {
 
 /** The new content of a comment. */
 export interface Edit extends NewComment {
-  /** The lastUpdated of the comment that the user edited. The edit is refused with FAILED_PRECONDITION if it has another. */
+  /**
+   * The lastUpdated of the comment that the user edited. The edit is refused with
+   * FAILED_PRECONDITION if it has another.
+   */
   seen?: string | undefined;
 }
 
@@ -174,9 +177,14 @@ export class Connection extends Subscription<Store> {
     return this.data.older();
   }
 
-  /** Loads one thread of any age, also again. It rejects with a Failure: NOT_FOUND if there is none. */
+  /** Loads one thread of any age, also again. It rejects with a Failure: NOT_FOUND without one. */
   find(annotationId: string): Promise<void> {
-    return this.data.need(annotationId);
+    return this.data.need(this.#idOf(annotationId));
+  }
+
+  /** The id of a thread, or of the thread of a key. */
+  #idOf(annotationId: string): string {
+    return this.data.annotationIdOf(annotationId) ?? annotationId;
   }
 
   /**
@@ -262,7 +270,7 @@ export class Connection extends Subscription<Store> {
   }
 
   #mark(annotationId: string, read: boolean): Promise<void> {
-    return this.data.mark(annotationId, read).finally(() => this.changed());
+    return this.data.mark(this.#idOf(annotationId), read).finally(() => this.changed());
   }
 
   /** Resolves to the user's preferences for the document. It rejects with a Failure. */
@@ -270,7 +278,10 @@ export class Connection extends Subscription<Store> {
     return this.data.preferences();
   }
 
-  /** Changes some of the user's preferences for the document, and resolves to all of them. It rejects with a Failure. */
+  /**
+   * Changes some of the user's preferences for the document, and resolves to all of them. It rejects
+   * with a Failure.
+   */
   setPreferences(change: Channels): Promise<Channels> {
     return this.data.preferences(change);
   }
@@ -351,7 +362,10 @@ export class InboxConnection extends Subscription<Inbox> {
   }
 }
 
-/** Connects a user interface of your own to the threads of a document, or without one to the inbox. */
+/**
+ * Connects a user interface of your own to the threads of a document, or without a document to the
+ * inbox.
+ */
 export function connect(options: Options): Connection;
 export function connect(options: InboxOptions): InboxConnection;
 export function connect(options: InboxOptions & {documentId?: string}): Connection | InboxConnection {

@@ -38,7 +38,7 @@ export interface Pending {
   updatedData?: object;
   /** Called when the server has it, with its thread, and with the added or changed comment. */
   done?: (sent: {annotationId: string; commentId?: number | undefined}) => void;
-  /** Called if it is discarded, which it is if the server refuses it; a change without is kept then. */
+  /** Called if it is discarded, which it is if the server refuses it; without, it is kept then. */
   ended?: (why: Failure) => void;
   at: string;
   /** The server has it, and the next poll returns it. */

@@ -60,7 +60,7 @@ export class Store {
   constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.tell());
     this.drafts = new Drafts(`${KEPT}${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
-      this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
+      this.#unsent.flatMap((p) => draftOf(p, this.annotationIdOf(p.thread) ?? '')));
     addEventListener('online', this.#online);
   }
 
@@ -323,7 +323,7 @@ export class Store {
   retry(p: Pending): void {
     const {failed, ...same} = p;
     if (!failed || !this.#pending.includes(p)) return;
-    const now = this.#threads.get(this.#annotationId(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
+    const now = this.#threads.get(this.annotationIdOf(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
     const again = conflicts(p) ? {...same, id: newId(), seen: now?.lastUpdated} : same;
     this.#replace(p, again);
     this.#enqueue(again);
@@ -374,8 +374,8 @@ export class Store {
     return this.#keys.get(annotationId) ?? annotationId;
   }
 
-  /** The id of the thread of a key. */
-  #annotationId(key: string): string | undefined {
+  /** The id of the thread of a key; undefined if it is not loaded. */
+  annotationIdOf(key: string): string | undefined {
     return [...this.#keys].find(([, k]) => k === key)?.[0] ?? (this.has(key) ? key : undefined);
   }
 
@@ -386,7 +386,7 @@ export class Store {
 
   /** The id of the thread of a change; '' if the service has none. */
   #idOf({thread}: Pending): string {
-    return this.#annotationId(thread) ?? (this.#isAdded(thread) ? '' : thread);
+    return this.annotationIdOf(thread) ?? (this.#isAdded(thread) ? '' : thread);
   }
 
   #take(thread: Thread): boolean {

@@ -384,7 +384,10 @@ export class ThreadsElement extends Connected {
     if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#place(this.active)))?.range, this.#root);
   }
 
-  /** Threads in the order of the text. Without positions, those elsewhere stay after the thread before them. */
+  /**
+   * Threads in the order of the text. Without positions, those elsewhere stay after the thread
+   * before them.
+   */
   #sorted(threads: ShownThread[]): ShownThread[] {
     const away = (t: ShownThread) => !this.position && this.#places.get(t.key) === 'elsewhere';
     const list = threads.filter((t) => !away(t)).sort((a, b) => this.#order(a, b));

@@ -866,6 +866,22 @@ test('a connection updates the place, the data and the readers of a thread, at o
   plan.close();
 });
 
+test('the key of a thread stands for its id, also before the thread has one', async () => {
+  let list = [];
+  answers['commentannotations/get'] = ({annotationIds}) => page(annotationIds ? list.filter((t) => annotationIds.includes(t.annotationId)) : list);
+  answers['commentannotations/add'] = () => ({data: {new: {success: true, annotationId: 'new', commentIds: [1]}}});
+  answers['comments/add'] = () => ((list = [thread('new', 9)]), {data: [2]});
+  answers['read/set'] = ({annotationIds: [id]}) => ({data: {[id]: {success: id === 'new', code: 'NOT_FOUND'}}});
+  const plan = await connected();
+  const added = plan.add({text: 'x'});
+  const [{key, annotationId}] = plan.threads;
+  assert.equal(annotationId, '');
+  assert.deepEqual(await result(Promise.all([added, plan.reply(key, {text: 'y'})])), [{annotationId: 'new', commentId: 1}, {annotationId: 'new', commentId: 2}]);
+  assert.deepEqual([plan.threads[0].key, plan.threads[0].annotationId], [key, 'new']);
+  for (const name of ['read', 'unread', 'find']) assert.equal(await result(plan[name](key)), undefined, name);
+  plan.close();
+});
+
 test('a connection has suggestions, levels, preferences and marks', async () => {
   let list = [thread('a', 9)];
   const seen = [];
