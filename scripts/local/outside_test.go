@@ -219,10 +219,13 @@ func (n *newcomer) npmProject(t *testing.T, packages ...string) *outside {
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
 	app.do(t, "npm", append([]string{
-		"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", "tsx@4.21.0", "@types/node@20.19.43",
+		"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "typescript@7.0.2", "tsx@4.21.0", "@types/node@20.19.43",
 	}, packages...)...)
-	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
-	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "--noEmit", "main.ts")
+	readme := filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md")
+	app.write(t, "main.ts", n.block(t, readme, "ts"))
+	_, check, _ := strings.Cut(n.block(t, readme, "sh"), "npx tsc ")
+	check, _, _ = strings.Cut(check, "\n")
+	app.do(t, "npx", append([]string{"tsc"}, strings.Fields(check)...)...)
 	return app
 }
 

@@ -223,8 +223,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // 'rejected', the latter with rejectReason. The service adds resolvedBy and resolvedAt to the
 // suggestion, and the annotation becomes 'RESOLVED'. A person's decision fails with
 // FAILED_PRECONDITION if the annotation is no suggestion, or the suggestion is not 'pending'. A
-// person's 'context' fails with PERMISSION_DENIED on an annotation of another user, and with
-// FAILED_PRECONDITION if a back end has set it.
+// person's 'context' and 'targetElement' fail with PERMISSION_DENIED on an annotation of another
+// user, and 'context' fails with FAILED_PRECONDITION if a back end has set it.
 //
 // A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
 // fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
@@ -1360,7 +1360,7 @@ type Location struct {
 	LocationName string `json:"locationName,omitzero"`
 }
 
-// TargetElement is the value of targetElement: the anchor.
+// TargetElement is the value of targetElement: a person can set it on an own annotation.
 type TargetElement struct {
 	// Id of a DOM element
 	ElementID string `json:"elementId,omitzero"`
@@ -2066,7 +2066,7 @@ type CommentAnnotationsUpdateRequest struct {
 type UpdatedData struct {
 	// Its place in the document
 	Location Field[LocationChange] `json:"location,omitzero"`
-	// The anchor
+	// A person can set it on an own annotation
 	TargetElement Field[TargetElement] `json:"targetElement,omitzero"`
 	// The author
 	From *UserChange `json:"from,omitzero"`

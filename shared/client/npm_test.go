@@ -134,6 +134,14 @@ setUploads(async (file) => '/files/' + file.name);
 // @ts-expect-error a misspelt field
 threads.compose({element: 'chart'});
 `,
+		"connect.ts": example(t, "ts\nimport {connect}") + `
+const failing: Promise<void> = plan.read(annotationId);
+// @ts-expect-error an unknown level
+void plan.follow(annotationId, "some");
+// @ts-expect-error the inbox has no threads
+void inbox.threads;
+export {failing};
+`,
 		"react.tsx": example(t, "tsx") + `
 // @ts-expect-error a document is missing
 export const without = <collab-threads api="/" />;
@@ -150,17 +158,18 @@ export const misspelt = <collab-inbox api="/" hrfe="/" />;
 	}
 }
 
-// example returns the README's example in a language.
-func example(t *testing.T, language string) string {
+// example returns the README's example that begins with a language and some code.
+func example(t *testing.T, begin string) string {
 	t.Helper()
 	text, err := os.ReadFile("elements/README.md")
 	must.Do(t, err)
-	_, after, found := strings.Cut(string(text), "```"+language+"\n")
+	language, _, _ := strings.Cut(begin, "\n")
+	_, after, found := strings.Cut(string(text), "```"+begin)
 	code, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
-		t.Fatalf("elements/README.md has no example in %s", language)
+		t.Fatalf("elements/README.md has no example in %s", begin)
 	}
-	return code
+	return strings.TrimPrefix(begin, language) + code
 }
 
 func gzipped(t *testing.T, text []byte) int {

@@ -97,7 +97,7 @@ type AnnotationFields struct {
 // is replaced, and other objects are merged. A cleared status becomes the default one.
 type UpdatedData struct {
 	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
-	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
+	TargetElement rpc.Opt[TargetElement] `json:"targetElement" person:"in" doc:"A person can set it on an own annotation"`
 	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
 	Status        rpc.Opt[Status]        `json:"status" rule:"partial" person:"in"`
 	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`

@@ -95,12 +95,18 @@ func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
 		}
 	}
 	checkSize(m, "context", a.Context, maxContext)
-	if t := a.TargetElement; t != nil && len(collab.Deref(t.TargetText)) > maxTargetText {
-		m.Add("targetElement.targetText", "must be at most %d bytes, not %d", maxTargetText, len(*t.TargetText))
+	if a.TargetElement != nil {
+		checkTarget(m, a.TargetElement)
 	}
 	size := len(encode(a.Location)) + len(encode(a.TargetElement)) + len(a.Context) + len(a.Suggestion) + len(encode(a.Visibility)) + len(encode(a.VisibilityConfig))
 	if size > maxHead {
 		m.Add("", "must be at most %d bytes without its comments, not %d", maxHead, size)
+	}
+}
+
+func checkTarget(m *rpc.Violations, t *TargetElement) {
+	if size := len(collab.Deref(t.TargetText)); size > maxTargetText {
+		m.Add("targetElement.targetText", "must be at most %d bytes, not %d", maxTargetText, size)
 	}
 }
 
@@ -110,11 +116,12 @@ func checkSize(m *rpc.Violations, field string, object collab.JSON, most int) {
 	}
 }
 
-// Fill bounds a person's context, and allows a decision about a suggestion: its status accepted or
+// Fill bounds a person's context and target, and allows a decision about a suggestion: its status accepted or
 // rejected, the latter with a rejectReason. A decision resolves the annotation.
 func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 	d.byPerson = new(p.User())
 	checkSize(m, "context", d.Context.Raw, maxContext)
+	checkTarget(m, &d.TargetElement.Value)
 	if !d.Suggestion.Sent() {
 		return
 	}

@@ -108,8 +108,8 @@ A person decides about a suggestion with 'updatedData.suggestion': 'status' is '
 'rejected', the latter with rejectReason. The service adds resolvedBy and resolvedAt to the
 suggestion, and the annotation becomes 'RESOLVED'. A person's decision fails with
 FAILED_PRECONDITION if the annotation is no suggestion, or the suggestion is not 'pending'. A
-person's 'context' fails with PERMISSION_DENIED on an annotation of another user, and with
-FAILED_PRECONDITION if a back end has set it.
+person's 'context' and 'targetElement' fail with PERMISSION_DENIED on an annotation of another user,
+and 'context' fails with FAILED_PRECONDITION if a back end has set it.
 
 A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
 fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
@@ -238,14 +238,26 @@ func (u *update) selects(a *collab.Annotation) error {
 		if !u.viewers.See(a) {
 			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
 		}
-		if u.data != nil && u.data.visibility().Sent() && a.CreatorID != u.viewers[0].User {
-			return collab.Errorf(collab.PermissionDenied, "only its author can change the visibility of an annotation")
-		}
-		if u.data != nil && u.data.Context.Sent() && a.CreatorID != u.viewers[0].User {
-			return collab.Errorf(collab.PermissionDenied, "only its author can change the context of an annotation")
+		if field := u.data.authors(); field != "" && a.CreatorID != u.viewers[0].User {
+			return collab.Errorf(collab.PermissionDenied, "only its author can change the %s of an annotation", field)
 		}
 	}
 	return u.writers.check(a, u.people)
+}
+
+// authors returns a sent field that only the author of an annotation can change, or "".
+func (d *UpdatedData) authors() string {
+	switch {
+	case d == nil:
+		return ""
+	case d.visibility().Sent():
+		return "visibility"
+	case d.Context.Sent():
+		return "context"
+	case d.TargetElement.Sent():
+		return "targetElement"
+	}
+	return ""
 }
 
 // Bounds of the search for commenters of a thread.

@@ -2,7 +2,8 @@ import {html, LitElement, nothing} from 'lit';
 import {property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
-import {askPatiently, DAYS, FREQUENCIES, type Emails, type Quiet} from './protocol.js';
+import {inboxOf} from './notifications.js';
+import {DAYS, FREQUENCIES, type Emails, type Quiet} from './protocol.js';
 import {base} from './styles.js';
 import {language, say} from './texts.js';
 
@@ -66,20 +67,17 @@ export class EmailsElement extends LitElement {
     void this.#ask({...this.emails!, ...what, timeZone});
   }
 
-  #last: Promise<void> = Promise.resolve();
-
-  /** Reads the setting, or shows and sets the reader's choice, in order. */
+  /** Reads the setting, or shows and sets the reader's choice. */
   #ask(set?: Emails): Promise<void> {
     const {config} = this.emails ?? {};
     if (set) this.emails = {...set, config: {...config, email: set.frequency === 'never' ? 'NONE' : config?.email === 'NONE' ? undefined : config?.email}};
-    const answer = this.#last.then(() => askPatiently(this.access, 'emails', set ? {set} : {}));
-    return (this.#last = answer.then(
+    return inboxOf(this.access).emails(set).then(
       (emails) => {
         if (!set) this.emails = emails;
         this.failed = false;
       },
       () => void (this.failed = true),
-    ));
+    );
   }
 }
 customElements.define('collab-emails', EmailsElement);

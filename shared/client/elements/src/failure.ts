@@ -24,5 +24,15 @@ export async function patient<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Sends requests one at a time, to keep their order. Each resolves and rejects by itself. */
+export function inOrder(): <T>(send: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (send) => {
+    const next = last.then(send, send);
+    last = next;
+    return next;
+  };
+}
+
 /** Creates a request id. Without TLS, browsers have no crypto.randomUUID. */
 export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');

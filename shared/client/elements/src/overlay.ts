@@ -6,7 +6,7 @@ import type {Attachment, Comment, Level, Reaction, Suggestion, Target, Thread} f
 export interface Pending {
   /** The request's id, and the key of an added thread. */
   id: string;
-  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react' | 'decide';
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react' | 'decide' | 'update-thread';
   /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
@@ -33,8 +33,13 @@ export interface Pending {
   reacted?: boolean;
   /** Of a new thread, or the decision about a known one. */
   suggestion?: Suggestion | undefined;
-  /** Called when the server has it. */
-  done?: () => void;
+  /** Another update of the thread, as the page shows it, and in a request. */
+  shown?: Pick<Thread, 'targetElement' | 'context' | 'visibility'>;
+  updatedData?: object;
+  /** Called when the server has it, with its thread, and with the added or changed comment. */
+  done?: (sent: {annotationId: string; commentId?: number | undefined}) => void;
+  /** Called if it is discarded, which it is if the server refuses it; without, it is kept then. */
+  ended?: (why: Failure) => void;
   at: string;
   /** The server has it, and the next poll returns it. */
   sent?: boolean;
@@ -82,6 +87,9 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         break;
       case 'follow-thread':
         if (!p.failed) shown.level = p.level!;
+        break;
+      case 'update-thread':
+        if (!p.failed) Object.assign(shown, p.shown);
         break;
       case 'react':
         if (!p.failed) shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...c, reactions: reacted(c.reactions ?? [], p, user)} : c));

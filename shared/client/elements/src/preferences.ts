@@ -2,7 +2,8 @@ import {css, html, LitElement, nothing} from 'lit';
 import {property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
-import {askPatiently, type Channels} from './protocol.js';
+import type {Channels} from './protocol.js';
+import {storeOf} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
 
@@ -32,21 +33,19 @@ export class Preferences extends LitElement {
       </details>`;
   }
 
-  #last: Promise<void> = Promise.resolve();
   #asked = 0; // requests
 
-  /** Reads the preferences, or shows a change at once and makes it, one at a time. */
+  /** Reads the preferences, or shows a change at once and makes it. */
   #ask(change?: Channels): Promise<void> {
     const latest = ++this.#asked;
     if (change) this.config = {...this.config, ...change};
-    const answer = this.#last.then(() => askPatiently(this.access, 'preferences', {change}));
-    return (this.#last = answer.then(
+    return storeOf(this.access).preferences(change).then(
       (config) => {
         if (latest === this.#asked) this.config = config;
         this.failed = false;
       },
       () => void (this.failed = true),
-    ));
+    );
   }
 }
 customElements.define('collab-preferences', Preferences);

@@ -156,6 +156,7 @@ interface Write {
   context?: object | undefined;
   threadContext?: object | undefined;
   suggestion?: Suggestion | undefined;
+  updatedData?: object | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -181,9 +182,10 @@ const unlessMissing = (e: Failure): undefined => {
   if (!failed(e, 'NOT_FOUND')) throw e;
 };
 
-/** The only item of a bulk operation's result. */
+/** The first item of a bulk operation's result. It throws if an item failed. */
 function changed({data}: Result): {annotationId: string; commentId: number | undefined} {
-  const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string; commentIds?: number[]}[];
+  const items = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string; commentIds?: number[]}[];
+  const item = items.find((i) => !i.success) ?? items[0];
   if (!item?.success) throw new Failure(item?.code ?? 'NOT_FOUND', item?.message);
   return {...item, commentId: item.commentIds?.[0]};
 }
@@ -211,6 +213,16 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
+/** A visibility for some people in a request. */
+export const visibleTo = (people: Person[]) => ({type: 'restricted', userIds: people.map((p) => p.userId)});
+
+/** Resolves a thread or opens it again, decides about its suggestion, or makes another update. */
+async function update(to: Access, w: Write): Promise<Write> {
+  const {suggestion, updatedData = suggestion ? {suggestion} : {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}} = w;
+  changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+  return w;
+}
+
 /** The requests by name. */
 const REQUESTS = {
   /**
@@ -231,7 +243,7 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}),
+      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: visibleTo(w.only)}),
       ...(w.suggestion && {type: 'suggestion', suggestion: w.suggestion}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
@@ -249,15 +261,9 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  async 'resolve-thread'(to: Access, w: Write) {
-    const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
-    return w;
-  },
-  async decide(to: Access, w: Write) {
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData: {suggestion: w.suggestion}}, w.id));
-    return w;
-  },
+  'resolve-thread': update,
+  decide: update,
+  'update-thread': update,
   async react(to: Access, w: Write) {
     const {annotationId, commentId, emoji} = w;
     await to.call(`${THREADS}/comments/reactions/${w.reacted ? 'add' : 'delete'}`, {documentId: to.documentId, annotationId, commentId, emoji}, w.id);
@@ -341,14 +347,15 @@ const REQUESTS = {
   /**
    * Marks notifications as read until a time, or one as clicked and others of its thread as read.
    */
-  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string; read: string[]}) {
+  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked?: string | undefined; read: string[]}) {
     if ('readUntil' in what) {
       await to.call(`${INBOX}/update`, what, newId());
       return {};
     }
     const me = [to.user.userId];
-    const all = [{id: what.clicked, clickedByUserIds: me}, ...what.read.map((id) => ({id, readByUserIds: me}))];
-    for (let i = 0; i < all.length; i += MOST_UPDATED) await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId());
+    const all: object[] = what.read.map((id) => ({id, readByUserIds: me}));
+    if (what.clicked) all.unshift({id: what.clicked, clickedByUserIds: me});
+    for (let i = 0; i < all.length; i += MOST_UPDATED) changed(await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId()));
     return {};
   },
   /** The address of a connection, or an empty address with the time in ms to ask again. */
@@ -368,17 +375,6 @@ export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 
 /** Sends a request to the service. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
-
-/** ask with one retry after the requested wait. */
-export const askPatiently: typeof ask = async (to, name, body) => {
-  try {
-    return await ask(to, name, body);
-  } catch (e) {
-    if (!failed(e, 'RESOURCE_EXHAUSTED')) throw e;
-    await new Promise((done) => setTimeout(done, (e as Failure).retryAfter));
-    return ask(to, name, body);
-  }
-};
 
 /** The author of a comment; an agent by its own name and picture, if it has them. */
 export function authorOf({from, agent}: Comment): Person {

@@ -1,11 +1,11 @@
 import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT, threadOf, type Draft} from './drafts.js';
-import {Failure, newId, patient, pause} from './failure.js';
+import {Failure, inOrder, newId, patient, pause} from './failure.js';
 import {liveOf, type Live} from './live.js';
 import {added, conflicts, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, MOST_PEOPLE, type Answers, type Target, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Channels, type Target, type Thread} from './protocol.js';
 import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
@@ -19,12 +19,8 @@ const TYPING = 150; // ms to wait for further letters before searching people
 const SEARCHED = 2; // letters of a name needed to search people
 const IDEOGRAPHS = '\u2e80'; // letters from here on: one is enough
 export const LONG = 20; // comments of a thread shown at first
-
-/** The ids of a sent change; commentId is that of an added or changed comment. */
-export interface Sent {
-  annotationId: string;
-  commentId?: number | undefined;
-}
+// answers of the service that the same request gets again
+const REFUSALS = /^(INVALID_ARGUMENT|PERMISSION_DENIED|NOT_FOUND|FAILED_PRECONDITION)$/;
 
 /**
  * A message to the other tabs: a thread read in this one, or the response to a poll started at a
@@ -64,7 +60,7 @@ export class Store {
   constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.tell());
     this.drafts = new Drafts(`${KEPT}${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
-      this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
+      this.#unsent.flatMap((p) => draftOf(p, this.annotationIdOf(p.thread) ?? '')));
     addEventListener('online', this.#online);
   }
 
@@ -266,73 +262,68 @@ export class Store {
   }
 
   /**
-   * Marks a thread and its notifications as seen. If the thread is long, it resolves to the
-   * previous time until which it was seen, or 0. If it fails, the next poll restores the thread.
+   * Marks an open thread as read. If the thread is long, it resolves to the previous time until
+   * which it was seen, or 0. If it fails, the next poll restores the thread.
    */
   async read({annotationId, comments}: ShownThread, opened: boolean): Promise<number> {
-    const {documentId} = this.access;
-    const unread = this.#unread.delete(annotationId);
-    this.#read = Date.now();
-    if (unread) this.tell();
-    const before = opened && unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
-    this.#mark(annotationId, true).then(
-      () => {
-        this.#live.tell({read: annotationId});
-        document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
-      },
-      (e: Failure) => {
-        if (e.status === 'NOT_FOUND') {
-          if (this.#drop(annotationId)) this.tell();
-        } else if (unread) this.#unread.add(annotationId);
-      },
-    );
-    return before?.until ?? 0;
+    const before = opened && this.#unread.has(annotationId) && comments.length > LONG ? ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
+    void this.mark(annotationId, true, before).catch(() => {});
+    return (await before)?.until ?? 0;
   }
 
   /**
-   * Resolves to the ids of a change when the service has it, also after retries. It rejects with a
-   * Failure if the change is discarded, or if it failed and no thread shows it.
+   * Marks a thread as read with its notifications, or as unread: at once here, and after a promise
+   * in the service. It rejects with a Failure, and is then as before.
    */
-  settled({id}: Pending): Promise<Sent> {
-    return new Promise((done, failed) => this.#waiting.set(id, {done, failed}));
+  async mark(annotationId: string, read: boolean, after?: Promise<unknown>): Promise<void> {
+    const {documentId} = this.access;
+    const unread = this.#unread;
+    const before = unread.has(annotationId);
+    this.#marked.set(annotationId, Infinity);
+    if (read) {
+      this.#read = Date.now();
+      unread.delete(annotationId);
+    } else unread.add(annotationId);
+    if (before === read) this.tell();
+    try {
+      await this.#marks(async () => {
+        await after;
+        await patient(() => ask(this.access, 'read-thread', {annotationId, read}));
+      });
+      this.#marked.set(annotationId, Date.now());
+    } catch (e) {
+      this.#marked.delete(annotationId);
+      if (before) unread.add(annotationId);
+      else unread.delete(annotationId);
+      const gone = (e as Failure).status === 'NOT_FOUND' && this.#drop(annotationId);
+      if (gone || !read) this.tell(); // an open thread that is told of would be marked again
+      throw e;
+    }
+    if (!read) return;
+    this.#live.tell({read: annotationId});
+    document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
   }
 
-  readonly #waiting = new Map<string, {done: (sent: Sent) => void; failed: (e: Failure) => void}>();
+  readonly #marks = inOrder();
+  readonly #marked = new Map<string, number>(); // when the service had a mark; Infinity before
+
+  /** Resolves to the person's preferences for the document, after a change. */
+  preferences(change?: Channels): Promise<Channels> {
+    return this.#preferences(() => patient(() => ask(this.access, 'preferences', {change})));
+  }
+
+  readonly #preferences = inOrder();
 
   /** Ends the changes of a person that has left. */
   #abandon(): void {
-    for (const p of this.#pending) this.#settle(p.id, new Failure('UNAUTHENTICATED'));
+    for (const p of this.#pending) p.ended?.(new Failure('UNAUTHENTICATED'));
   }
-
-  #settle(id: string, result: Sent | Failure): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (result instanceof Failure) waiting?.failed(result);
-    else waiting?.done(result);
-  }
-
-  /** Marks a thread as unread. It shows the thread as read again if that fails. */
-  unread({annotationId}: ShownThread): void {
-    this.#unread.add(annotationId);
-    this.tell();
-    this.#mark(annotationId, false).catch(() => {
-      this.#unread.delete(annotationId);
-      this.tell();
-    });
-  }
-
-  /** Marks are sent one at a time, to keep their order. */
-  #mark(annotationId: string, read: boolean): Promise<unknown> {
-    const send = () => patient(() => ask(this.access, 'read-thread', {annotationId, read}));
-    return (this.#marking = this.#marking.then(send, send));
-  }
-
-  #marking: Promise<unknown> = Promise.resolve();
 
   /** Retries a failed change. An edit that conflicts with another replaces the present comment. */
   retry(p: Pending): void {
-    const {failed: _, ...same} = p;
-    const now = this.#threads.get(this.#annotationId(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
+    const {failed, ...same} = p;
+    if (!failed || !this.#pending.includes(p)) return;
+    const now = this.#threads.get(this.annotationIdOf(p.thread) ?? '')?.comments.find((c) => c.commentId === p.commentId);
     const again = conflicts(p) ? {...same, id: newId(), seen: now?.lastUpdated} : same;
     this.#replace(p, again);
     this.#enqueue(again);
@@ -340,7 +331,8 @@ export class Store {
 
   /** Discards a failed change. */
   discard(p: Pending): void {
-    this.#settle(p.id, p.failed ?? new Failure('CANCELLED'));
+    if (!p.failed || !this.#pending.includes(p)) return; // it is being sent
+    p.ended?.(p.failed);
     this.#replace(p);
     this.tell();
   }
@@ -355,19 +347,21 @@ export class Store {
     this.tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#idOf(p)}));
-        this.#settle(p.id, {annotationId, commentId});
+        const id = this.#idOf(p);
+        if (!this.has(id) && !this.#isAdded(p.thread)) await this.need(id);
+        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: id}));
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
         // polls do not return it: it does not change the thread
         if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         if (p.level) void this.find(annotationId).catch(() => {}); // a muted thread is never unread
         this.#replace(p, {...p, sent: true});
-        p.done?.();
+        p.done?.({annotationId, commentId});
       } catch (e) {
         const failed = {...p, failed: e as Failure};
         this.#replace(p, failed);
-        if (p.name !== 'add-thread' && !this.#annotationId(p.thread) && !this.#isAdded(p.thread)) this.discard(failed);
+        const shown = p.name === 'add-thread' || this.has(this.#idOf(p)) || this.#isAdded(p.thread);
+        if (!shown || (p.ended && REFUSALS.test(failed.failed.status))) this.discard(failed);
       }
       this.#underWay--;
       this.tell();
@@ -380,8 +374,8 @@ export class Store {
     return this.#keys.get(annotationId) ?? annotationId;
   }
 
-  /** The id of the thread of a key. */
-  #annotationId(key: string): string | undefined {
+  /** The id of the thread of a key; undefined if it is not loaded. */
+  annotationIdOf(key: string): string | undefined {
     return [...this.#keys].find(([, k]) => k === key)?.[0] ?? (this.has(key) ? key : undefined);
   }
 
@@ -392,7 +386,7 @@ export class Store {
 
   /** The id of the thread of a change; '' if the service has none. */
   #idOf({thread}: Pending): string {
-    return this.#annotationId(thread) ?? (this.#isAdded(thread) ? '' : thread);
+    return this.annotationIdOf(thread) ?? (this.#isAdded(thread) ? '' : thread);
   }
 
   #take(thread: Thread): boolean {
@@ -426,6 +420,12 @@ export class Store {
   /** Loads one thread of any age. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
     if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.tell();
+  }
+
+  /** Loads one thread of any age. It rejects with a Failure: NOT_FOUND if there is none. */
+  async need(annotationId: string): Promise<void> {
+    if (annotationId) await this.find(annotationId);
+    if (!this.has(annotationId)) throw new Failure('NOT_FOUND');
   }
 
   /**
@@ -528,7 +528,9 @@ export class Store {
     for (const id of deleted) if (this.#drop(id)) changed = true;
     for (const {unread, ...thread} of threads) {
       const id = thread.annotationId;
-      if (this.#unread.has(id) !== !!unread) {
+      // the response may be older than a mark
+      const echo = Date.now() - (this.#marked.get(id) ?? 0) < ECHO && this.#threads.get(id)?.lastUpdated === thread.lastUpdated;
+      if (!echo && this.#unread.has(id) !== !!unread) {
         unread ? this.#unread.add(id) : this.#unread.delete(id);
         changed = true;
       }

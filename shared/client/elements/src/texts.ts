@@ -27,7 +27,13 @@ let tag: string | undefined;
 export const language = (): string | undefined => tag;
 
 /** The language of the page, if the service supports it. */
-export const locale = (): string | undefined => (tag && (loaded in CATALOGS || loaded === 'en') ? loaded : undefined);
+export function locale(): string | undefined {
+  const lang = languageOf(tag || document.documentElement?.lang);
+  return lang in CATALOGS || lang === 'en' ? lang : undefined;
+}
+
+/** The language of a tag in lower case, or "". */
+const languageOf = (lang: string | undefined): string => lang?.toLowerCase().split('-')[0] ?? '';
 
 /**
  * Returns a text of the catalogs, with values for the names in braces. `count` selects a plural
@@ -47,7 +53,7 @@ let loading: Promise<void> | undefined;
  */
 export function load(lang: string | undefined): Promise<void> | undefined {
   tag = lang || undefined;
-  const wanted = lang?.toLowerCase().split('-')[0] || 'en';
+  const wanted = languageOf(lang) || 'en';
   if (wanted === loaded) return loading;
   loaded = wanted;
   const asked = CATALOGS[wanted]?.() ?? Promise.resolve({elements: english});

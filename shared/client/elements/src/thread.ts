@@ -19,7 +19,7 @@ import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
 import './suggestion.js';
-import {say, whyOf} from './texts.js';
+import {say, whyOf, type Key} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
 /** The mark of a comment that an agent wrote. */
@@ -321,7 +321,7 @@ export class ThreadElement extends Connected {
   #unread(t: ShownThread, store: Store): void {
     this.open = false;
     this.#tell('collab-closed');
-    store.unread(t);
+    void store.mark(t.annotationId, false).catch(() => {});
     void this.updateComplete.then(() => this.focus());
   }
 
@@ -416,7 +416,7 @@ export class ThreadElement extends Connected {
   }
 
   #failure(p: Pending): TemplateResult {
-    return html`<div class="row" role="alert"><span class="error">${say(`failed.${p.name}`)} ${whyOf(p.failed!)}</span>
+    return html`<div class="row" role="alert"><span class="error">${say(`failed.${p.name}` as Key)} ${whyOf(p.failed!)}</span>
       <button type="button" class="link" @click=${() => this.store!.retry(p)}>${say('tryAgain')}</button>
       <button type="button" class="link" @click=${() => this.store!.discard(p)}>${say('discard')}</button></div>`;
   }

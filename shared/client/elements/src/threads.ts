@@ -60,6 +60,8 @@ export class ThreadsElement extends Connected {
   @property({attribute: false}) resolve: ((target: Target, annotationId: string) => Range | 'elsewhere' | null) | undefined;
   /** Shows the place of a thread that is elsewhere. */
   @property({attribute: false}) reveal: ((annotationId: string) => void) | undefined;
+  /** The position of a thread in a text that is not all in the page, which orders the threads. */
+  @property({attribute: false}) position: ((annotationId: string) => number) | undefined;
 
   @state() private shown: ShownThread[] = [];
   @state() private active = ''; // key of the open thread
@@ -382,9 +384,12 @@ export class ThreadsElement extends Connected {
     if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#place(this.active)))?.range, this.#root);
   }
 
-  /** Threads in the order of the text. Those elsewhere stay after the thread before them. */
+  /**
+   * Threads in the order of the text. Without positions, those elsewhere stay after the thread
+   * before them.
+   */
   #sorted(threads: ShownThread[]): ShownThread[] {
-    const away = (t: ShownThread) => this.#places.get(t.key) === 'elsewhere';
+    const away = (t: ShownThread) => !this.position && this.#places.get(t.key) === 'elsewhere';
     const list = threads.filter((t) => !away(t)).sort((a, b) => this.#order(a, b));
     const rank = (t: ShownThread) => this.#last.indexOf(t.key);
     for (const t of threads.filter(away).sort((a, b) => rank(a) - rank(b) || this.#order(a, b))) {
@@ -398,8 +403,9 @@ export class ThreadsElement extends Connected {
   /** In the order of the text; threads without a place first, older ones before. */
   #order(a: ShownThread, b: ShownThread): number {
     const [p, q] = [this.#place(a.key)?.range, this.#place(b.key)?.range];
-    if (p && q) return compared(p, q, this.#root!) || (a.createdAt < b.createdAt ? -1 : 1);
-    return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
+    const at = ({key, annotationId}: ShownThread) => (this.#places.get(key) ? this.position!(annotationId) : -1);
+    const apart = this.position ? at(a) - at(b) : p && q ? compared(p, q, this.#root!) : Number(!!p) - Number(!!q);
+    return apart || (a.createdAt < b.createdAt ? -1 : 1);
   }
 
   readonly #labels = new Map<string, string>(); // of elements that the page named, by id

@@ -4,7 +4,7 @@ import {after, afterEach, beforeEach, mock, test} from 'node:test';
 import {build} from 'esbuild';
 
 const {outputFiles} = await build({
-  stdin: {contents: "export {Access, setTokens} from './src/access.ts'; export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export {Access, setTokens} from './src/access.ts'; export {connect} from './src/connect.ts'; export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
 const code = outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n');
@@ -768,7 +768,7 @@ test('a repeat has the key of the first try', async () => {
   end();
 });
 
-test('a change resolves when the service has it, and rejects only when it is discarded', async () => {
+test('a change resolves when the service has it, and rejects only when it is refused or discarded', async () => {
   const {store: open} = await tab();
   const store = open();
   let written = [];
@@ -777,12 +777,12 @@ test('a change resolves when the service has it, and rejects only when it is dis
   await pass(0);
   mock.method(console, 'error', () => {});
   const ends = [];
-  const settles = (name, p) => store.settled(p).then(({annotationId}) => ends.push([name, annotationId]), ({status}) => ends.push([name, status]));
+  const settles = (name, what) => store.send({...what, done: ({annotationId}) => ends.push([name, annotationId]), ended: ({status}) => ends.push([name, status])});
   answers['commentannotations/add'] = () => {
     throw new TypeError('Failed to fetch');
   };
-  settles('sent', store.send({name: 'add-thread', text: 'sent late', tags: []}));
-  settles('discarded', store.send({name: 'add-thread', text: 'never sent', tags: []}));
+  settles('sent', {name: 'add-thread', text: 'sent late', tags: []});
+  settles('discarded', {name: 'add-thread', text: 'never sent', tags: []});
   await pass(0);
   assert.deepEqual(ends, [], 'a failed change waits');
   const [sent, discarded] = store.threads.map((t) => t.pending[0]);
@@ -792,12 +792,180 @@ test('a change resolves when the service has it, and rejects only when it is dis
     return {data: {new: {success: true, annotationId: 'new'}}};
   };
   store.retry(sent);
+  store.discard(sent);
   await pass(0);
-  assert.deepEqual(ends, [['discarded', 'UNAVAILABLE'], ['sent', 'new']]);
-  answers['comments/add'] = () => ({error: 'NOT_FOUND'});
-  settles('unknown', store.send({name: 'add-comment', thread: 'nobody knows', text: 'x', tags: []}));
+  assert.deepEqual(ends, [['discarded', 'UNAVAILABLE'], ['sent', 'new']], 'what is sent again is not discarded any more');
+  settles('refused', {name: 'add-thread', text: 'too long', tags: []});
+  answers['commentannotations/add'] = () => ({error: 'INVALID_ARGUMENT'});
   await pass(0);
-  assert.deepEqual(ends.at(-1), ['unknown', 'NOT_FOUND']);
-  assert.deepEqual(requests.findLast(([name]) => name.endsWith('comments/add'))[1].annotationId, 'nobody knows');
+  assert.deepEqual([ends.at(-1), store.threads.length], [['refused', 'INVALID_ARGUMENT'], 1], 'a refused one is over');
+  store.send({name: 'add-thread', text: 'too long', tags: []});
+  await pass(0);
+  assert.equal(store.threads.length, 2, 'unless nobody waits: the reader sees it, to copy its text');
   end();
+});
+
+/** A connection in a tab that has loaded some threads, or the inbox. */
+async function connected(options = {documentId: 'plan'}) {
+  const {connect, setTokens} = await tab();
+  setTokens(async () => `x.${btoa(JSON.stringify(claims))}.x`);
+  const connection = connect({api: 'http://service', ...options});
+  await pass(0);
+  return connection;
+}
+
+/** What a promise comes to. */
+const result = async (promise, ms = 0) => {
+  const [outcome] = await Promise.all([promise.then((value) => value, ({status}) => status), pass(ms)]);
+  return outcome;
+};
+
+test('a connection acts on a thread of any age, and refuses an unknown one without a write', async () => {
+  const old = thread('old', 1);
+  answers['commentannotations/get'] = ({annotationIds}) => page(annotationIds ? [annotationIds[0] === 'old' ? old : null] : []);
+  for (const name of ['commentannotations/update', 'read/set']) answers[name] = ({annotationIds: [id]}) => ({data: {[id]: id === 'old' ? {success: true, annotationId: id} : {success: false, code: 'NOT_FOUND'}}});
+  answers['comments/update'] = answers['comments/delete'] = () => ({data: {2: {success: true, annotationId: 'old', commentIds: [2]}}});
+  answers['comments/add'] = () => ({data: [2]});
+  answers['reactions/add'] = answers['config/set'] = () => ({data: {}});
+  const plan = await connected();
+  const acts = {
+    reply: [{text: 'x'}], edit: [1, {text: 'y'}], remove: [1], resolve: [], react: [1, '👍'], follow: ['none'], decide: ['rejected', 'no'], update: [{context: {x: 1}}], read: [], unread: [], find: [],
+  };
+  for (const [name, given] of Object.entries(acts)) {
+    const before = requests.length;
+    assert.equal(await result(plan[name]('nobody knows', ...given)), 'NOT_FOUND', name);
+    const writes = requests.slice(before).map(([n]) => n).filter((n) => n !== 'commentannotations/get');
+    assert.deepEqual(writes, /read/.test(name) ? ['read/set'] : [], name);
+  }
+  assert.equal(await result(plan.reply('', {text: 'x'})), 'NOT_FOUND');
+  for (const [name, given] of Object.entries(acts)) {
+    const outcome = await result((await connected())[name]('old', ...given));
+    assert.equal(outcome?.annotationId, /read|find/.test(name) ? undefined : 'old', name);
+  }
+  plan.close();
+});
+
+test('a connection updates the place, the data and the readers of a thread, at once and then in the service', async () => {
+  let pin = thread('pin', 1, {context: {x: 1}});
+  answers['commentannotations/get'] = () => page([pin]);
+  answers['commentannotations/update'] = () => ({data: {pin: {success: true, annotationId: 'pin'}}});
+  const plan = await connected();
+  const [shown] = plan.threads;
+  const moved = plan.update('pin', {context: {x: 2}, target: {elementId: 'b'}, only: [{userId: 'bob'}]});
+  assert.deepEqual([plan.threads[0].context, plan.threads[0].targetElement, plan.threads[0].visibility], [{x: 2}, {elementId: 'b'}, {type: 'restricted', people: [{userId: 'bob'}]}]);
+  assert.notEqual(plan.threads[0], shown);
+  pin = thread('pin', 2, {context: {x: 2}});
+  await result(moved);
+  const nowhere = {targetText: null, occurrence: null, prefix: null, suffix: null};
+  assert.deepEqual(asked('commentannotations/update'), [{annotationIds: ['pin'], updatedData: {context: {x: 2}, targetElement: {...nowhere, elementId: 'b'}, visibility: {type: 'restricted', userIds: ['bob']}}}]);
+  await result(plan.update('pin', {only: null}));
+  assert.deepEqual(asked('commentannotations/update').at(-1).updatedData, {visibility: {type: 'public'}});
+  answers['commentannotations/update'] = () => ({data: {pin: {success: false, code: 'PERMISSION_DENIED'}}});
+  assert.equal(await result(plan.update('pin', {context: {x: 9}})), 'PERMISSION_DENIED');
+  assert.deepEqual([plan.threads[0].context, plan.threads[0].pending], [{x: 2}, []], 'a refused move is taken back');
+  plan.close();
+});
+
+test('the key of a thread stands for its id, also before the thread has one', async () => {
+  let list = [];
+  answers['commentannotations/get'] = ({annotationIds}) => page(annotationIds ? list.filter((t) => annotationIds.includes(t.annotationId)) : list);
+  answers['commentannotations/add'] = () => ({data: {new: {success: true, annotationId: 'new', commentIds: [1]}}});
+  answers['comments/add'] = () => ((list = [thread('new', 9)]), {data: [2]});
+  answers['read/set'] = ({annotationIds: [id]}) => ({data: {[id]: {success: id === 'new', code: 'NOT_FOUND'}}});
+  const plan = await connected();
+  const added = plan.add({text: 'x'});
+  const [{key, annotationId}] = plan.threads;
+  assert.equal(annotationId, '');
+  assert.deepEqual(await result(Promise.all([added, plan.reply(key, {text: 'y'})])), [{annotationId: 'new', commentId: 1}, {annotationId: 'new', commentId: 2}]);
+  assert.deepEqual([plan.threads[0].key, plan.threads[0].annotationId], [key, 'new']);
+  for (const name of ['read', 'unread', 'find']) assert.equal(await result(plan[name](key)), undefined, name);
+  plan.close();
+});
+
+test('a connection has suggestions, levels, preferences and marks', async () => {
+  let list = [thread('a', 9)];
+  const seen = [];
+  answers['commentannotations/get'] = () => page(list);
+  answers['commentannotations/add'] = () => ({data: {s: {success: true, annotationId: 's', commentIds: [1]}}});
+  answers['commentannotations/update'] = ({updatedData}) => ({data: {s: {success: !!seen.push(updatedData), annotationId: 's'}}});
+  answers['read/set'] = () => ({data: {a: {success: true}}});
+  answers['config/set'] = (data) => ({data: {ok: seen.push(data)}});
+  let config = {inbox: 'ALL', email: 'MINE'};
+  answers['config/get'] = () => ({data: [{config}]});
+  const plan = await connected();
+  const suggestion = {oldValue: 'October', newValue: 'November', summary: 'Later'};
+  const added = plan.add({text: 'Later', html: '<b>Later</b>', suggestion});
+  assert.deepEqual(plan.threads[1].suggestion, suggestion);
+  list = [thread('a', 9), thread('s', 10, {type: 'suggestion', suggestion})];
+  assert.deepEqual(await result(added), {annotationId: 's', commentId: 1});
+  const [sent] = asked('commentannotations/add')[0].commentAnnotations;
+  assert.deepEqual([sent.type, sent.suggestion, sent.commentData[0].commentHtml], ['suggestion', suggestion, '<b>Later</b>']);
+  await result(plan.decide('s', 'accepted'));
+  await result(plan.decide('s', 'rejected', 'too late'));
+  assert.deepEqual(seen, [{suggestion: {status: 'accepted'}}, {suggestion: {status: 'rejected', rejectReason: 'too late'}}]);
+  await result(plan.follow('a', 'none'));
+  assert.deepEqual([seen.at(-1), plan.threads[0].level], [{documentIds: ['plan'], annotationIds: ['a'], level: 'none'}, 'default']);
+  const unread = plan.unread('a');
+  assert.equal(plan.threads[0].unread, true);
+  await result(unread);
+  await result(plan.read('a'));
+  assert.deepEqual([asked('read/set').map((r) => r.read), plan.threads[0].unread], [[false, true], false]);
+  list = list.map((t) => ({...t, unread: t.annotationId === 'a'}));
+  await result(plan.find('a'));
+  assert.equal(plan.threads[0].unread, false, 'a response may be older than the mark');
+  list[0] = thread('a', 11, {unread: true});
+  await result(plan.find('a'));
+  assert.equal(plan.threads[0].unread, true, 'unless the thread has changed');
+  answers['read/set'] = () => ({error: 'UNAVAILABLE'});
+  list = list.map((t) => ({...t, unread: t.annotationId === 'a'}));
+  await result(plan.find('a'));
+  assert.equal(await result(plan.read('a')), 'UNAVAILABLE');
+  assert.equal(plan.threads[0].unread, true, 'it is unread again');
+  assert.deepEqual(await result(plan.preferences()), {inbox: 'MINE', email: 'MINE'});
+  const both = [plan.setPreferences({inbox: 'NONE'}), plan.setPreferences({email: 'NONE'})];
+  answers['config/set'] = (data) => ((config = data.config), {data: {}});
+  await result(Promise.all(both));
+  assert.deepEqual(config, {inbox: 'NONE', email: 'NONE'}, 'the second change has the first one');
+  plan.close();
+});
+
+test('a connection without a document is the inbox, shared with other parts of the page', async () => {
+  const note = (n, more) => ({notificationId: `n${n}`, documentId: 'plan', annotationId: 'a', createdAt: at(n), read: false, displayHeadlineMessage: `${n}`, ...more});
+  let list = [note(3), note(2), note(1)];
+  answers['notifications/get'] = ({pageToken}) => page(pageToken ? [note(0)] : list, {nextPageToken: pageToken ? '' : 'older', unreadCount: {count: list.filter((n) => !n.read).length + 1}});
+  answers['notifications/update'] = ({notifications = []}) => {
+    const ids = notifications.map(({id}) => id);
+    list = list.map((n) => ({...n, read: n.read || ids.includes(n.notificationId)}));
+    return {data: Object.fromEntries(ids.map((id) => [id, {success: id !== 'nobody knows', code: 'NOT_FOUND'}]))};
+  };
+  const inbox = await connected({});
+  const shows = () => inbox.notifications.map((n) => n.notificationId + (n.read ? '' : '!')).join(' ') + ` ${inbox.unread}`;
+  assert.deepEqual([shows(), inbox.loaded, inbox.more], ['n3! n2! n1! 4', true, true]);
+  let told = 0;
+  inbox.subscribe(() => told++);
+  const {notifications} = inbox;
+  assert.equal(inbox.notifications, notifications);
+  const read = inbox.read(['n3', 'n2'], 'n3');
+  assert.deepEqual([shows(), told > 0], ['n3 n2 n1! 2', true], 'at once');
+  assert.equal(await result(read), undefined);
+  assert.deepEqual(asked('notifications/update'), [{notifications: [{id: 'n3', clickedByUserIds: ['ann']}, {id: 'n2', readByUserIds: ['ann']}]}]);
+  await result(inbox.older());
+  assert.deepEqual([shows(), inbox.more], ['n3 n2 n1! n0! 2', false]);
+  assert.equal(await result(inbox.read(['nobody knows'])), 'NOT_FOUND');
+  document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId: 'plan', annotationId: 'a'}}));
+  assert.equal(shows(), 'n3 n2 n1 n0 0', 'a thread that is read on the page is read here');
+  list = [note(4), ...list];
+  await pass(6000);
+  assert.equal(inbox.notifications[0].notificationId, 'n4');
+  await result(inbox.readAll());
+  assert.deepEqual([asked('notifications/update').at(-1), inbox.unread], [{readUntil: Date.parse(at(4))}, 0]);
+  answers['notifications/update'] = () => ({error: 'UNAVAILABLE'});
+  list = [note(5), ...list];
+  await pass(6000);
+  assert.equal(await result(inbox.read(['n5'])), 'UNAVAILABLE');
+  assert.equal(inbox.notifications[0].read, false, 'it is unread again');
+  inbox.close();
+  const before = asked('notifications/get').length;
+  await pass(10 * MINUTE);
+  assert.equal(asked('notifications/get').length, before);
 });
