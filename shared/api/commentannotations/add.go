@@ -108,7 +108,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
-		Operation: rpc.MethodAhead((*Service).addAhead, (*Service).Add), Description: `
+		Operation: rpc.Method((*Service).Add), Description: `
 Add threads.
 
 Adds threads with their comments. Each thread is added completely or not at all. One request adds
@@ -138,10 +138,6 @@ The response has a result for each annotation by id, in the order sent. An item 
 The request fails with NOT_FOUND if the organization or the document does not exist and is not to
 be created. It fails with FAILED_PRECONDITION if the organization is disabled. An organization and
 a document that the call created remain even if the call fails.`}
-}
-
-func (s *Service) addAhead(ctx context.Context, call *rpc.Call, req *AddRequest) {
-	s.ahead(ctx, call, req.Target, "", seers(req.list), commentsOf(req.list)...)
 }
 
 // seers returns the users in the visibilities of annotations.
@@ -224,7 +220,7 @@ func (s *Service) add(
 	for i := range list {
 		authors = append(authors, authorsOf(list[i].comments)...)
 	}
-	allowed, err := s.writers(ctx, call, doc, verify, authors)
+	allowed, err := s.rights(ctx, call, doc, verify.acting(authors...))
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +234,7 @@ func (s *Service) add(
 	for i := range list {
 		t := list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
-		by := authorsOf(list[i].comments)
-		if err := allowed.check(&t.Annotation, by); err != nil {
+		if err := allowed.check(doc, &t.Annotation, authorsOf(list[i].comments)); err != nil {
 			id := collab.Deref(list[i].AnnotationID)
 			results[i] = rpc.Member[AddResult]{
 				Key: cmp.Or(id, denied+strconv.Itoa(i)), Value: AddResult{Outcome: call.Outcome(err, ""), AnnotationID: id, CommentIDs: []int64{}},

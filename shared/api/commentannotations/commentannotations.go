@@ -37,7 +37,7 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 	}
 	doc, err := s.open(ctx, call, t, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
 	if sight := s.mine(call); sight != nil && err == nil {
-		err = checkDocument(ctx, sight, doc)
+		_, err = viewersOf(ctx, sight, doc)
 	}
 	return doc, err
 }

@@ -39,7 +39,7 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 func CommentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
-		Operation: rpc.MethodAhead((*Service).addCommentsAhead, (*Service).AddComments), Description: `
+		Operation: rpc.Method((*Service).AddComments), Description: `
 Add comments.
 
 Adds comments to a thread, all or none. The response has their ids in the order sent. A comment
@@ -63,10 +63,6 @@ The request fails with:
 - FAILED_PRECONDITION if the organization is disabled.`}
 }
 
-func (s *Service) addCommentsAhead(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) {
-	s.ahead(ctx, call, req.Target, req.AnnotationID, nil, req.CommentData)
-}
-
 // AddComments adds comments to an annotation, all or none.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent, field := req.comments()
@@ -74,28 +70,19 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
+	head, err := s.mayAct(ctx, call, doc, req.AnnotationID, req.acting(authorsOf(sent)...))
+	if err != nil {
 		return nil, err
 	}
 	if err := s.introduce(ctx, call, doc, nil, sent); err != nil {
 		return nil, err
 	}
-	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, authorsOf(sent)); err != nil {
-		return nil, err
-	}
-	add := collab.NewComments{Field: "data." + field, Moved: moved(sent)}
+	add := collab.NewComments{Field: "data." + field, Moved: moved(sent), First: call.Person != nil && head.CreatorID == ""}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
 	if err := s.bringBack(ctx, call, doc, &collab.Thread{Comments: add.Comments}); err != nil {
 		return nil, err
-	}
-	if call.Person != nil {
-		head, err := s.headOf(ctx, call, doc, req.AnnotationID)
-		if err != nil {
-			return nil, err
-		}
-		add.First = head.CreatorID == ""
 	}
 	ev := newEvent(call, doc, 0, req.AnnotationID)
 	if wanted(call, sent) {

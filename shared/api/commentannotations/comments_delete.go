@@ -53,7 +53,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
+	if _, err := s.mayAct(ctx, call, doc, req.AnnotationID, nil); err != nil {
 		return nil, err
 	}
 	var event func(*collab.Annotation, []collab.Comment) *collab.Event

@@ -69,15 +69,32 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	visible := s.checkAnnotation(ctx, call, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
+	hidden := collab.Later(ctx, func() (any, error) { return nil, s.checkSeen(ctx, call, doc, req) })
 	err = s.fillComments(ctx, call, req, doc, after, page)
-	if hidden := visible(); hidden != nil {
-		err = hidden
+	if _, first := hidden(); first != nil { // others could reveal hidden content
+		err = first
 	}
 	if err != nil {
 		return nil, err
 	}
 	return page, nil
+}
+
+// checkSeen returns NOT_FOUND if the person of asUserId cannot see the annotation.
+func (s *Service) checkSeen(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *GetCommentsRequest) error {
+	sight := s.sight(call, collab.Deref(req.AsUserID))
+	if sight == nil {
+		return nil
+	}
+	person, err := viewersOf(ctx, sight, doc)
+	if err != nil {
+		return err
+	}
+	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
+	if err != nil {
+		return err
+	}
+	return rights{person: person}.check(doc, &a, nil)
 }
 
 // fillComments fills a page with comments after an id, or with the remaining commentIds.

@@ -125,7 +125,11 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
+	people := req.Actor.id()
+	if author := req.UpdatedData.Value.From.Value.UserID; author != "" {
+		people = append(people, author)
+	}
+	if _, err := s.mayAct(ctx, call, doc, req.AnnotationID, req.acting(people...)); err != nil {
 		return nil, err
 	}
 	tags := &req.UpdatedData.Value.TaggedUserContacts
@@ -135,13 +139,6 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 			return nil, err
 		}
 		tags.Raw = rpc.JSON(tags.Value)
-	}
-	people := req.Actor.id()
-	if author := req.UpdatedData.Value.From.Value.UserID; author != "" {
-		people = append(people, author)
-	}
-	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, people); err != nil {
-		return nil, err
 	}
 	ids := rpc.Distinct(req.CommentIDs)
 	if ids == nil {

@@ -77,13 +77,16 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	visible, creators, err := s.visible(ctx, call, doc, ids)
+	refused, err := s.refusedDeletions(ctx, call, doc, ids)
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	if ids == nil || len(visible) > 0 {
-		visible, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, visible, collab.AnnotationDeletion{
+	deleted, errs := ids, []error(nil)
+	if ids != nil {
+		deleted = collab.Where(ids, func(id string) bool { return refused[id] == nil })
+	}
+	if ids == nil || len(deleted) > 0 {
+		deleted, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, deleted, collab.AnnotationDeletion{
 			Selector: collab.Selector{
 				Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs), Agent: req.agent(),
 			},
@@ -94,19 +97,47 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	if ids == nil {
-		ids = visible
+		ids = deleted
 	}
-	errs = outcomes(doc, ids, visible, errs)
-	for i, err := range errs {
-		if creator, there := creators[ids[i]]; collab.CodeOf(err) == collab.NotFound && there && creator != call.Person.UserID {
-			errs[i] = collab.Errorf(collab.PermissionDenied, "only its author can delete an annotation")
-		} else if collab.CodeOf(err) == collab.NotFound {
-			errs[i] = collab.Errorf(collab.NotFound, "Annotation not found.")
+	outcomes := make([]error, len(ids))
+	for i, id := range ids {
+		outcomes[i] = refused[id]
+		if n := slices.Index(deleted, id); n >= 0 {
+			outcomes[i] = errs[n]
+		}
+		if collab.CodeOf(outcomes[i]) == collab.NotFound {
+			outcomes[i] = collab.Errorf(collab.NotFound, "Annotation not found.")
 		}
 	}
 	call.Message = "Annotations deleted successfully."
-	if slices.Contains(errs, nil) {
+	if slices.Contains(outcomes, nil) {
 		call.JobID = call.Request.JobID()
 	}
-	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
+	return call.Outcomes(ids, outcomes, "Deleted Successfully"), nil
+}
+
+// refusedDeletions returns the errors of annotations that the call's person cannot see or did not
+// create, by id.
+func (s *Service) refusedDeletions(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) (map[string]error, error) {
+	if call.Person == nil {
+		return nil, nil
+	}
+	r, err := s.rights(ctx, call, doc, nil)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]error{}
+	for _, id := range ids {
+		a, err := s.Threads.Head(ctx, doc, id)
+		switch code := collab.CodeOf(err); {
+		case code == collab.NotFound: // or deleted by an earlier attempt
+		case err != nil:
+			return nil, err
+		case r.check(doc, &a, nil) != nil:
+			refused[id] = r.check(doc, &a, nil)
+		case a.CreatorID != call.Person.UserID:
+			refused[id] = collab.Errorf(collab.PermissionDenied, "only its author can delete an annotation")
+		}
+	}
+	return refused, nil
 }

@@ -247,7 +247,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
 		// Its error comes first: others could reveal hidden content.
-		err = cmp.Or(checkDocument(ctx, q.Sight, q.Found[0]), err)
+		_, hidden := viewersOf(ctx, q.Sight, q.Found[0])
+		err = cmp.Or(hidden, err)
 	}
 	if err != nil {
 		return nil, err

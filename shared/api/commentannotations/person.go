@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -125,53 +124,6 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 	return call.Sight
 }
 
-// viewers returns the call's person as a viewer of an open document, or nil for a back end.
-func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef) (collab.Viewers, error) {
-	sight := s.mine(call)
-	if sight == nil {
-		return nil, nil
-	}
-	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
-	return found[doc], err
-}
-
-// visible returns the ids without annotations hidden from the call's person, and the creators of
-// the visible ones. For a back end it returns all ids.
-func (s *Service) visible(
-	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string,
-) (visible []string, creators map[string]string, err error) {
-	viewers, err := s.viewers(ctx, call, doc)
-	if err != nil || viewers == nil || ids == nil {
-		return ids, nil, err
-	}
-	visible, creators = []string{}, map[string]string{}
-	for _, id := range ids {
-		a, err := s.Threads.Head(ctx, doc, id)
-		switch {
-		case collab.CodeOf(err) == collab.NotFound:
-		case err != nil:
-			return nil, nil, err
-		case !viewers.See(&a):
-			continue
-		default:
-			creators[id] = a.CreatorID
-		}
-		visible = append(visible, id)
-	}
-	return visible, creators, nil
-}
-
-// outcomes returns one error for each id, given the errors of the visible ones. Others are
-// NOT_FOUND.
-func outcomes(doc collab.DocumentRef, ids, visible []string, errs []error) []error {
-	for i, id := range ids {
-		if !slices.Contains(visible, id) {
-			errs = slices.Insert(errs, i, collab.NoAnnotation(doc, id))
-		}
-	}
-	return errs
-}
-
 // known returns the profiles of users in a document, with their addresses.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
 	profiles, err := s.Directory.PresentProfiles(ctx, collab.UsersAt(doc.Resource(), users))
@@ -218,60 +170,6 @@ func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.Doc
 	return users, nil
 }
 
-// early holds reads of a person's request that have begun.
-type early struct {
-	head    func() (collab.Annotation, error) // of the annotation in the request; nil if none
-	users   func() (map[string]collab.User, error)
-	viewers func() ([][]collab.Viewer, error)
-}
-
-// ahead begins the reads for a document, an annotation unless ann is "", and the people in the
-// request.
-func (s *Service) ahead(ctx context.Context, call *rpc.Call, t Target, ann string, others []string, comments ...[]NewComment) {
-	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, collab.CreateFlags{})
-	if err != nil {
-		return // the operation returns the same error
-	}
-	reads := &early{}
-	call.Ahead = reads
-	sight := s.mine(call)
-	collab.Later(ctx, func() (any, error) { return sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }) // Viewers caches its result
-	if ann != "" {
-		reads.head = collab.Later(ctx, func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
-	}
-	if named := namedBy(call.Person.UserID, others, comments); len(named) <= maxNamedPeople {
-		reads.users = collab.Later(ctx, func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) })
-		reads.viewers = collab.Later(ctx, func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) })
-	}
-}
-
-// reads returns the reads that have begun, or begins them.
-func (s *Service) reads(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, named []string) *early {
-	if reads, ok := call.Ahead.(*early); ok && reads.users != nil {
-		return reads
-	}
-	return &early{
-		users:   func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) },
-		viewers: func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) },
-	}
-}
-
-// headOf returns the head of an annotation, from the early reads if it is among them.
-func (s *Service) headOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string) (collab.Annotation, error) {
-	if reads, ok := call.Ahead.(*early); ok && reads.head != nil {
-		return reads.head()
-	}
-	return s.Threads.Head(ctx, doc, ann)
-}
-
-// viewersOf returns users as viewers of a document. It reads nothing for an empty list.
-func (s *Service) viewersOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, users []string) ([][]collab.Viewer, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
-	return s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, users, false)
-}
-
 // namedBy returns the distinct users in tags and in others, without me.
 func namedBy(me string, others []string, comments [][]NewComment) []string {
 	users, _ := tagged(slices.Concat(comments...))
@@ -296,12 +194,14 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	if err := call.Mentions(len(named) + inGroups); err != nil {
 		return err
 	}
-	reads := s.reads(ctx, call, doc, named)
-	users, err := reads.users()
-	if err != nil {
-		return err
+	profiles := collab.Later(ctx, func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, me)) })
+	var viewers [][]collab.Viewer
+	if len(named) > 0 {
+		if viewers, err = s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, named, false); err != nil {
+			return err
+		}
 	}
-	viewers, err := reads.viewers()
+	users, err := profiles()
 	if err != nil {
 		return err
 	}

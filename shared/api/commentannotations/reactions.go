@@ -140,10 +140,7 @@ func (s *Service) react(
 	if err != nil {
 		return Reacted{}, err
 	}
-	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
-		return Reacted{}, err
-	}
-	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, []string{req.From.UserID}); err != nil {
+	if _, err := s.mayAct(ctx, call, doc, req.AnnotationID, req.acting(req.From.UserID)); err != nil {
 		return Reacted{}, err
 	}
 	id := *req.CommentID

@@ -51,7 +51,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	viewers, err := s.viewers(ctx, call, doc)
+	r, err := s.rights(ctx, call, doc, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	case ids == nil:
 		err = s.Threads.SetAllRead(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:
-		errs, err = s.Threads.SetRead(ctx, call.Request, doc, req.UserID, ids, *req.Read, viewers)
+		errs, err = s.Threads.SetRead(ctx, call.Request, doc, req.UserID, ids, *req.Read, r.person)
 	}
 	if _, failed := read(); err == nil {
 		err = failed

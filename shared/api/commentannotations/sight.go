@@ -27,39 +27,14 @@ func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	return s.Access.People(call.Settings, people...)
 }
 
-// checkDocument returns NOT_FOUND if the first person of a sight cannot see a document.
-func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) error {
+// viewersOf returns the people of a sight as viewers of a document, and NOT_FOUND if the first
+// cannot see it.
+func viewersOf(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) (collab.Viewers, error) {
 	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 	if err == nil && !found[doc][:1].May() {
 		err = collab.NoDocument(doc.Organization, doc.Document)
 	}
-	return err
-}
-
-// checkAnnotation begins to check whether a sight can see an annotation; nil can see everything.
-// wait returns NOT_FOUND if not. Its error comes first: others could reveal hidden content.
-func (s *Service) checkAnnotation(
-	ctx context.Context, call *rpc.Call, sight collab.Sight, doc collab.DocumentRef, ann string,
-) (wait func() error) {
-	if sight == nil {
-		return func() error { return nil }
-	}
-	asked := collab.Later(ctx, func() (any, error) { return nil, checkDocument(ctx, sight, doc) })
-	head := collab.Later(ctx, func() (collab.Annotation, error) { return s.headOf(ctx, call, doc, ann) })
-	return func() error {
-		if _, err := asked(); err != nil {
-			return err
-		}
-		found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) // cached by now
-		var a collab.Annotation
-		if err == nil {
-			a, err = head()
-		}
-		if err == nil && !found[doc].See(&a) {
-			err = collab.NoAnnotation(doc, ann)
-		}
-		return err
-	}
+	return found[doc], err
 }
 
 // checkVisibility rejects a visibility without an audience, or of another organization than the
@@ -90,30 +65,45 @@ type VerifyFlag struct {
 	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Fail if authors or other acting users cannot write in the document or see the annotation"`
 }
 
-// writers returns the users with write access to a document, if the request verifies permissions.
-// The zero value allows everyone.
-func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, users []string) (writers, error) {
-	if !verify.VerifyUserPermissions || len(users) == 0 {
-		return writers{}, nil
+// acting returns the distinct users to verify, of the users that act in a request.
+func (f VerifyFlag) acting(users ...string) []string {
+	if !f.VerifyUserPermissions {
+		return nil
 	}
-	viewers, err := s.Access.Writers(ctx, call.Settings, doc, rpc.Distinct(users))
-	return writers{asked: true, viewers: viewers}, err
+	return rpc.Distinct(users)
 }
 
-// writers are the users with write access to a document.
-type writers struct {
-	asked   bool // false allows everyone
-	viewers map[string]collab.Viewer
+// rights decide on which annotations of a document a request may act. They are those of its person;
+// for a back end's request, those of the users to verify, or without limits.
+type rights struct {
+	person  collab.Viewers // nil for a back end
+	users   []string
+	writers map[string]collab.Viewer
 }
 
-// check returns PERMISSION_DENIED if one of the users cannot write in the document, or cannot see
-// the annotation.
-func (w writers) check(a *collab.Annotation, users []string) error {
-	for _, id := range users {
-		v, may := w.viewers[id]
+// rights returns the rights in an open document. It returns NOT_FOUND if the person cannot see the
+// document.
+func (s *Service) rights(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, users []string) (r rights, err error) {
+	if sight := s.mine(call); sight != nil {
+		r.person, err = viewersOf(ctx, sight, doc)
+	} else if len(users) > 0 {
+		r.users = users
+		r.writers, err = s.Access.Writers(ctx, call.Settings, doc, users)
+	}
+	return r, err
+}
+
+// check returns NOT_FOUND if the person cannot see the annotation. It returns PERMISSION_DENIED if
+// one of the users to verify cannot write in the document or see the annotation. Users that are not
+// in among do not count, unless it is nil.
+func (r rights) check(doc collab.DocumentRef, a *collab.Annotation, among []string) error {
+	if r.person != nil && !r.person.See(a) {
+		return collab.NoAnnotation(doc, a.ID)
+	}
+	for _, id := range r.users {
+		v, may := r.writers[id]
 		switch {
-		case !w.asked:
-			return nil
+		case among != nil && !slices.Contains(among, id):
 		case !may:
 			return collab.Errorf(collab.PermissionDenied, "user %q cannot write in the document", id)
 		case !v.Sees(a.Visibility, a.CreatorID):
@@ -123,18 +113,21 @@ func (w writers) check(a *collab.Annotation, users []string) error {
 	return nil
 }
 
-// mayWrite returns PERMISSION_DENIED if the request verifies permissions and one of the users
-// cannot write in the document or see the annotation.
-func (s *Service) mayWrite(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, ann string, users []string) error {
-	allowed, err := s.writers(ctx, call, doc, verify, users)
-	if err != nil || !allowed.asked {
-		return err
+// mayAct returns the errors of rights.check for an annotation. For a request with limited rights,
+// it also returns the annotation, and NOT_FOUND if that does not exist.
+func (s *Service) mayAct(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, users []string) (a collab.Annotation, err error) {
+	if call.Person == nil && len(users) == 0 {
+		return a, nil
 	}
-	a, err := s.Threads.Head(ctx, doc, ann)
-	if err != nil {
-		return err
+	head := collab.Later(ctx, func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
+	r, err := s.rights(ctx, call, doc, users)
+	if err == nil {
+		a, err = head()
 	}
-	return allowed.check(&a, users)
+	if err == nil {
+		err = r.check(doc, &a, nil)
+	}
+	return a, err
 }
 
 func authorsOf(comments []NewComment) []string {

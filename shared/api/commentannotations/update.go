@@ -127,14 +127,11 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	if err != nil {
 		return nil, err
 	}
-	u := req.update(call.Millis())
-	if u.writers, err = s.writers(ctx, call, doc, req.VerifyFlag, u.people); err != nil {
+	u := req.update(doc, call.Millis())
+	if u.rights, err = s.rights(ctx, call, doc, req.acting(req.people()...)); err != nil {
 		return nil, err
 	}
-	if u.viewers, err = s.viewers(ctx, call, doc); err != nil {
-		return nil, err
-	}
-	if u.viewers != nil && u.data != nil {
+	if u.person != nil && u.data != nil {
 		if err := s.introduce(ctx, call, doc, u.data.visibility().Value.UserIDs); err != nil {
 			return nil, err
 		}
@@ -204,19 +201,18 @@ type update struct {
 	users    replacements
 	data     *UpdatedData // nil if absent
 	now      collab.Millis
-	people   []string // acting users
-	writers  writers
-	viewers  collab.Viewers // the requesting person, nil for a back end
+	doc      collab.DocumentRef
+	rights
 }
 
-func (r *UpdateRequest) update(now collab.Millis) *update {
+func (r *UpdateRequest) update(doc collab.DocumentRef, now collab.Millis) *update {
 	u := &update{
+		doc: doc,
 		selector: collab.Selector{
 			IDs: rpc.Distinct(r.AnnotationIDs), Locations: rpc.Distinct(r.LocationIDs), Creators: rpc.Distinct(r.UserIDs),
 		},
-		users:  replacements{},
-		now:    now,
-		people: r.people(),
+		users: replacements{},
+		now:   now,
 	}
 	for _, pair := range r.UpdateUsers {
 		u.users[pair.OldUser.UserID] = pair.NewUser
@@ -234,15 +230,13 @@ func (u *update) selects(a *collab.Annotation) error {
 		sel.Creators != nil && !slices.Contains(sel.Creators, a.CreatorID) {
 		return errNotSelected
 	}
-	if u.viewers != nil {
-		if !u.viewers.See(a) {
-			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
-		}
-		if field := u.data.authors(); field != "" && a.CreatorID != u.viewers[0].User {
-			return collab.Errorf(collab.PermissionDenied, "only its author can change the %s of an annotation", field)
-		}
+	if err := u.check(u.doc, a, nil); err != nil || u.person == nil {
+		return err
 	}
-	return u.writers.check(a, u.people)
+	if field := u.data.authors(); field != "" && a.CreatorID != u.person[0].User {
+		return collab.Errorf(collab.PermissionDenied, "only its author can change the %s of an annotation", field)
+	}
+	return nil
 }
 
 // authors returns a sent field that only the author of an annotation can change, or "".
@@ -318,7 +312,7 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 			return err
 		}
 		grows := u.data.Context.Sent() || u.data.visibility().Sent()
-		if now := size(a); u.viewers != nil && grows && now > max(maxHead, before) {
+		if now := size(a); u.person != nil && grows && now > max(maxHead, before) {
 			return collab.FieldErrorf("data.updatedData", "must leave the annotation at most %d bytes without its comments, not %d", maxHead, now)
 		}
 	case !replaced && !commentsChanged:

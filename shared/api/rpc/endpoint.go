@@ -114,24 +114,12 @@ type Implementation struct {
 
 // Method returns the operation that is a method of a service.
 func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data, error)) Implementation {
-	return MethodAhead(nil, method)
-}
-
-// MethodAhead is Method with a second method. For a person, it starts reads with collab.Later while
-// the request's key is claimed. The operation gets their results from Call.Ahead.
-func MethodAhead[S, Req, Data any](
-	ahead func(S, context.Context, *Call, *Req), method func(S, context.Context, *Call, *Req) (Data, error),
-) Implementation {
 	return Implementation{
 		Request: reflect.TypeFor[Req](),
 		Data:    reflect.TypeFor[Data](),
 		runner: func(server *Server, services Services, o Options) run {
 			s := find[S](services)
-			var before func(context.Context, *Call, *Req)
-			if ahead != nil {
-				before = func(ctx context.Context, call *Call, req *Req) { ahead(s, ctx, call, req) }
-			}
-			return runner(server, before, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
+			return runner(server, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
 		},
 	}
 }

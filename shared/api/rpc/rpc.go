@@ -106,7 +106,6 @@ type Call struct {
 	Items         int     // number of read or written items, for the access log; set by the operation or its Page
 
 	Sight collab.Sight // of the person, cached for the request; set by the operation
-	Ahead any          // early reads of the operation: see MethodAhead
 
 	limiter    *limiter  // of persons
 	directory  Directory // see Covered
@@ -160,8 +159,8 @@ type Options struct {
 // run processes a request after its body was read.
 type run func(*exchange) (response, error)
 
-// runner returns the run of op. ahead can be nil: see MethodAhead.
-func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), op Operation[Req, Data], o Options) run {
+// runner returns the run of op.
+func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 	if o.Idempotent && s.Idempotency == nil {
 		panic("rpc: Idempotent needs Server.Idempotency")
 	}
@@ -223,9 +222,6 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 			if err := o.Person.covers(x.ctx, &x.Call, fields, data); err != nil {
 				return response{}, err
 			}
-			if ahead != nil {
-				ahead(x.ctx, &x.Call, &e.Data)
-			}
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
@@ -279,7 +275,7 @@ func (s *Server) handler(run run) http.Handler {
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
 func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.Handler {
-	return s.handler(runner(s, nil, op, o))
+	return s.handler(runner(s, op, o))
 }
 
 // Result is the result of an operation called in process.
