@@ -67,6 +67,7 @@ type Options struct {
 	Mailer    Mailer // nil sends no email
 
 	MailDelay time.Duration // default of accounts; 0 means collab.MailDelay
+	MailLink  string        // default of accounts: see collab.MailLook
 	PageSize  int           // people per message; 0 means the constant PageSize
 
 	Guard   *webhook.Guard        // allowed addresses of webhooks and permission providers

@@ -413,15 +413,8 @@ func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 // member's. It returns a reason if the service sends the email and there is no usable address, or
 // if the recipient has unsubscribed.
 func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
-	t.to = t.reader.User.Short()
+	t.to = recipient(t.reader.User, t.entries, r.account.Settings)
 	t.to.UserID = r.For.User
-	if !r.account.Settings.MailToMembersOnly {
-		for _, e := range slices.Backward(t.entries) {
-			if e.Address != "" {
-				t.to.Email = &e.Address
-			}
-		}
-	}
 	if r.Channel != collab.EmailChannel {
 		return "", nil
 	}
@@ -440,6 +433,18 @@ func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 		return unsubscribed, err
 	}
 	return "", err
+}
+
+// recipient returns a recipient with the address of the newest entry that has one, if the account's
+// settings allow it.
+func recipient(u collab.User, entries []inboxview.Entry, s collab.Settings) collab.User {
+	u = u.Short()
+	for _, e := range slices.Backward(entries) {
+		if e.Address != "" && !s.MailToMembersOnly {
+			u.Email = &e.Address
+		}
+	}
+	return u
 }
 
 // hold logs that the email waits, and returns the time of the next attempt: after wait and up to

@@ -35,6 +35,7 @@ type EventData struct {
 	Channel        string               `json:"channel,omitempty" doc:"The channel of the user's preference, or email"`
 	Notifications  []DueNotification    `json:"notifications,omitempty" doc:"The notifications, newest first"`
 	More           *int                 `json:"more,omitempty" doc:"Number of further notifications"`
+	Recipient      *DueRecipient        `json:"recipient,omitempty" doc:"The user to notify, as stored now"`
 	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
 }
 
@@ -109,6 +110,19 @@ type DueNotification struct {
 	Body           string       `json:"body" doc:"The text of the first comment, or of the notification: at most 8,000 bytes"`
 	CommentIDs     []int64      `json:"commentIds,omitempty" doc:"The comments, at most 3"`
 	ActionUser     *collab.User `json:"actionUser" doc:"The acting user, with all known fields"`
+	DocumentName   string       `json:"documentName,omitempty" doc:"The document's name now; absent if it has none"`
+	URL            string       `json:"url,omitempty" doc:"The address by the setting mailLink; absent without it"`
+	// "" without an annotation
+	Visibility collab.VisibilityType `json:"visibility,omitempty" doc:"Who can see the annotation now; absent without one. Show texts that are not public only to the recipient"`
+}
+
+// DueRecipient is the person to be notified.
+type DueRecipient struct {
+	UserID   string `json:"userId"`
+	Name     string `json:"name,omitempty"`
+	Email    string `json:"email,omitempty" doc:"The address that an email would go to"`
+	Locale   string `json:"locale,omitempty"`
+	TimeZone string `json:"timeZone,omitempty" doc:"That of the user's preferences, else of the user"`
 }
 
 // Subject is the current state of an event's subject.
@@ -118,6 +132,7 @@ type Subject struct {
 	Notification *collab.Notification      // nil if deleted
 	NotifyUsers  []collab.User
 	Due          []DueNotification // of notification.due
+	DueTo        *DueRecipient     // of notification.due
 }
 
 // Payload returns the body of an event's posts, of at most MaxPayload bytes.
@@ -141,6 +156,7 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 	switch {
 	case ev.Due != nil:
 		data.UserID, data.Channel, data.More, data.Notifications = ev.Due.UserID, ev.Due.Channel, &ev.Due.More, s.Due
+		data.Recipient = s.DueTo
 	case ev.NotificationID != "":
 		data.Notification = notificationOf(ev, s)
 	case ev.AnnotationID != "" && !ev.Type.Deletes():
@@ -246,7 +262,7 @@ func Fields(t collab.EventType) []string {
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}
 	case collab.NotificationDue:
-		return []string{"userId", "channel", "notifications", "more"}
+		return []string{"userId", "channel", "notifications", "more", "recipient"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
 	case collab.UserErased:
