@@ -4370,6 +4370,8 @@ type EventData struct {
 	Notifications []DueNotification `json:"notifications,omitzero"`
 	// Number of further notifications
 	More int64 `json:"more,omitzero"`
+	// The user to notify, as stored now
+	Recipient *DueRecipient `json:"recipient,omitzero"`
 	// The user with data being deleted
 	Erased *EventErased `json:"erased,omitzero"`
 }
@@ -4498,6 +4500,27 @@ type DueNotification struct {
 	CommentIDs []int64 `json:"commentIds,omitzero"`
 	// The acting user, with all known fields
 	ActionUser *User `json:"actionUser"`
+	// The document's name now; absent if it has none
+	DocumentName string `json:"documentName,omitzero"`
+	// The address by the setting mailLink; absent without it
+	URL string `json:"url,omitzero"`
+	// Who can see the annotation now; absent without one. Show texts that are not public only to the
+	// recipient
+	Visibility VisibilityType `json:"visibility,omitzero"`
+}
+
+// DueRecipient is the value of recipient: the user to notify, as stored now.
+type DueRecipient struct {
+	// The user
+	UserID string `json:"userId"`
+	// For people
+	Name string `json:"name,omitzero"`
+	// The address that an email would go to
+	Email string `json:"email,omitzero"`
+	// The language of the user; absent if none is stored
+	Locale string `json:"locale,omitzero"`
+	// That of the user's preferences, else of the user
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // EventErased is the value of erased: the user with data being deleted.

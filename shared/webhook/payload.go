@@ -121,7 +121,7 @@ type DueRecipient struct {
 	UserID   string `json:"userId"`
 	Name     string `json:"name,omitempty"`
 	Email    string `json:"email,omitempty" doc:"The address that an email would go to"`
-	Locale   string `json:"locale,omitempty"`
+	Locale   string `json:"locale,omitempty" doc:"The language of the user; absent if none is stored"`
 	TimeZone string `json:"timeZone,omitempty" doc:"That of the user's preferences, else of the user"`
 }
 
