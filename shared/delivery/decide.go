@@ -17,7 +17,8 @@ type decision struct {
 	person
 	inbox, mail reason
 	further     reason           // of all channels of the application
-	channels    []string         // of the application, that the person wants
+	wanted      []string         // channels of the application, by the person's preferences
+	channels    []string         // those with an endpoint
 	times       collab.MailTimes // the person's schedule for emails
 	external    bool             // the address is not the stored user's own
 }
@@ -218,10 +219,10 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), 
 			}
 			for channel, preference := range p.Further {
 				if preference.Wants(mine) {
-					d.channels = append(d.channels, channel)
+					d.wanted = append(d.wanted, channel)
 				}
 			}
-			if len(d.channels) == 0 {
+			if d.channels = d.wanted; len(d.wanted) == 0 {
 				d.further = cmp.Or(d.further, preferenceOfNobody)
 			}
 		}

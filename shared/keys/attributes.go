@@ -57,6 +57,9 @@ const (
 	EmailAddress = "adr" // for that email, if not the member's
 	EmailEndedAt = "ema" // milliseconds
 	EmailWhy     = "emw" // reason for no email
+	// Beginning of the names of attributes of an inbox entry, which go on with a further channel: when
+	// its notice ended, in milliseconds, and a space and the reason if it left the entry out.
+	ChannelEnded = "end:"
 
 	PaidWrites = "pdw" // milliseconds: paid-until time for write units
 	PaidReads  = "pdr" // likewise for read units

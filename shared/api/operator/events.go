@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -195,6 +196,15 @@ type Explanation struct {
 	Mail    string           `json:"mail" doc:"sent, would be sent, or a reason why not"`
 	MailAt  collab.Timestamp `json:"mailAt,omitzero" doc:"When the email was sent"`
 	Email   string           `json:"email,omitempty" doc:"The email address"`
+	// by name
+	Channels []ChannelExplanation `json:"channels,omitempty" doc:"The further channels that the person wants, or was notified on"`
+}
+
+// ChannelExplanation is the effect of an event on one person on a further channel.
+type ChannelExplanation struct {
+	Channel string           `json:"channel"`
+	Outcome string           `json:"outcome" doc:"posted, would be posted, or a reason why not"`
+	At      collab.Timestamp `json:"at,omitzero" doc:"When notification.due was recorded"`
 }
 
 // EventsExplain is POST /operator/events/explain.
@@ -202,7 +212,7 @@ func EventsExplain() rpc.Endpoint {
 	return reading("events/explain", rpc.Method((*Service).EventsExplain), `
 Explain the notifications of an event: why people are notified or not, by current access,
 preferences and addresses. The response has the times at which the event reached an inbox, was
-read, or was sent by email.`)
+read, was sent by email, or was posted to webhooks for further channels.`)
 }
 
 // EventsExplain returns an explanation for each person concerned.
@@ -239,11 +249,16 @@ func explained(e delivery.Explanation) Explanation {
 		}
 		return would
 	}
-	return Explanation{
+	x := Explanation{
 		UserID: e.UserID, Name: collab.Deref(e.Name), Email: collab.Deref(e.Email),
 		Inbox: outcome(e.Inbox, "in it", "would be notified"), InboxAt: collab.Timestamp(e.Inbox.At), ReadAt: collab.Timestamp(e.Inbox.ReadAt),
 		Mail: outcome(e.Mail, "sent", "would be sent"), MailAt: collab.Timestamp(e.Mail.At),
 	}
+	for _, channel := range slices.Sorted(maps.Keys(e.Further)) {
+		o := e.Further[channel]
+		x.Channels = append(x.Channels, ChannelExplanation{channel, outcome(o, "posted", "would be posted"), collab.Timestamp(o.At)})
+	}
+	return x
 }
 
 // Pending is unfinished work.
