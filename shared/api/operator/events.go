@@ -47,7 +47,7 @@ type EventDelivery struct {
 type EventsGetRequest struct {
 	ofAccount
 	EventIDs       []string `json:"eventIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only these events; missing ones are skipped"`
-	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Events that notified people of a thread, newest first; with documentId and annotationId"`
+	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Events of a thread, newest first, whether they notified people or not; with documentId and annotationId"`
 	DocumentID     string   `json:"documentId" rule:"notnull,docid"`
 	AnnotationID   string   `json:"annotationId" rule:"notnull,id"`
 	rpc.PageRequest
@@ -64,8 +64,8 @@ func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
 	return reading("events/get", rpc.Method((*Service).EventsGet), `
-Get events and the state of their delivery. Select them by id, or by the thread that they notified
-people of. Events are stored for 30 days.`)
+Get events and the state of their delivery. Select them by id, or by their thread. Events are stored
+for 30 days.`)
 }
 
 // EventsGet returns events.
@@ -102,12 +102,9 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 	return page, nil
 }
 
-// mostLooked limits the notifications of a document to search for those of a thread.
-const mostLooked = 1_000
-
-// eventsOf returns the ids of the events that created notifications about a thread, newest first.
-// limit is the number of notifications to read at once.
-func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, limit int) (ids []string, next string, err error) {
+// eventsOf returns the ids of up to limit events of a thread before an id, newest first. next is
+// the last of them, "" at the end.
+func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, before string, limit int) (ids []string, next string, err error) {
 	org, err := s.Directory.FindOrganization(ctx, req.AccountID, req.OrganizationID, false)
 	if err != nil {
 		return nil, "", err
@@ -119,22 +116,11 @@ func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string
 	if err != nil {
 		return nil, "", err
 	}
-	q := collab.NotificationQuery{Of: documents[0].Ref(org)}
-	for looked := 0; len(ids) == 0 && looked < mostLooked; looked += limit {
-		var list []collab.InboxEntry
-		if list, next, err = s.Inbox.Notifications(ctx, org, q, at, limit); err != nil {
-			return nil, "", err
-		}
-		for _, n := range list {
-			if n.AnnotationID == req.AnnotationID {
-				ids = append(ids, n.ID)
-			}
-		}
-		if at = next; next == "" {
-			break
-		}
+	ids, more, err := s.Outbox.EventsOf(ctx, documents[0].Ref(org), req.AnnotationID, before, limit)
+	if more && len(ids) > 0 {
+		next = ids[len(ids)-1]
 	}
-	return ids, next, nil
+	return ids, next, err
 }
 
 // event returns an event with its deliveries, or nil if it does not exist.
