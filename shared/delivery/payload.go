@@ -85,24 +85,24 @@ func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNot
 	to := recipient(shown.Reader.User, shown.Entries, account.Settings)
 	look := account.Settings.MailLook.Or(collab.MailLook{Link: d.MailLink})
 	return collab.Map(shown.Entries, func(e inboxview.Entry) webhook.DueNotification {
-		n := webhook.DueNotification{
-			NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
-			Headline: e.RenderHeadline().For(shown.Reader.User), Body: collab.Cut(e.BodyFor(shown.Reader.User), webhook.MaxDueBody),
-			DocumentName: e.DocumentName,
-		}
-		comment := int64(0)
-		if e.Thread != nil {
-			n.Visibility = e.Thread.Visibility.Answered().Type
-			if len(e.Thread.Comments) > 0 {
-				comment = e.Thread.Comments[0].ID
+			n := webhook.DueNotification{
+				NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
+				Headline: e.RenderHeadline().For(shown.Reader.User), Body: collab.Cut(e.BodyFor(shown.Reader.User), webhook.MaxDueBody),
+				DocumentName: e.DocumentName,
 			}
-		}
-		n.URL = look.LinkTo(ev.OrganizationID, e.DocumentID, e.AnnotationID, comment)
-		return n
-	}), &webhook.DueRecipient{
-		UserID: ev.Due.UserID, Name: collab.Deref(to.Name), Email: collab.Deref(to.Email), Locale: shown.Reader.Locale,
-		TimeZone: cmp.Or(set[0].Mail.Zone, shown.Reader.TimeZone),
-	}, nil
+			comment := int64(0)
+			if e.Thread != nil {
+				n.Visibility = e.Thread.Visibility.Answered().Type
+				if len(e.Thread.Comments) > 0 {
+					comment = e.Thread.Comments[0].ID
+				}
+			}
+			n.URL = look.LinkTo(ev.OrganizationID, e.DocumentID, e.AnnotationID, comment)
+			return n
+		}), &webhook.DueRecipient{
+			UserID: ev.Due.UserID, Name: collab.Deref(to.Name), Email: collab.Deref(to.Email), Locale: shown.Reader.Locale,
+			TimeZone: cmp.Or(set[0].Mail.Zone, shown.Reader.TimeZone),
+		}, nil
 }
 
 // surroundings reads the names and preferences for the contract's form of a payload. Deleted things
