@@ -89,6 +89,10 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 
 const notYet = "not yet"
 
+// sentWithin is the most that the clock of the email service is ahead, in milliseconds: an email
+// that left so long before a bounced one, or later, is taken for bounced.
+const sentWithin = 60_000
+
 // seekObstacle finds the progress of the delivery and any obstacle to it.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
 	t, err := e.Outbox.Task(ctx, outbox.EventTask(ref.Account, ref.ID))
@@ -177,7 +181,9 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 		case of.Why != "":
 			x.Mail.Why = of.Why
 		case of.EndedAt != 0:
-			x.Mail = Outcome{At: of.EndedAt}
+			if x.Mail = (Outcome{At: of.EndedAt}); d.undelivered != 0 && of.EndedAt >= d.undelivered-sentWithin {
+				x.Mail.Why = string(d.mail)
+			}
 		case of.Email:
 			x.Mail.Why = waits
 		case x.Mail.Why == "" && of.DeletedAt != 0:

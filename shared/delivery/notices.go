@@ -411,7 +411,7 @@ func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 
 // address selects the recipient's address for an email: that of the newest entry with one, else the
 // member's. It returns a reason if the service sends the email and there is no usable address, or
-// if the recipient has unsubscribed.
+// that of unusable.
 func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	t.to = recipient(t.reader.User, t.entries, r.account.Settings)
 	t.to.UserID = r.For.User
@@ -428,11 +428,8 @@ func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	if missing != "" && r.byEmail() {
 		return missing, nil
 	}
-	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
-	if off[r.For.User] {
-		return unsubscribed, err
-	}
-	return "", err
+	off, err := r.unusable(ctx, r.org, []collab.User{t.to})
+	return off[r.For.User].why, err
 }
 
 // recipient returns a recipient with the address of the newest entry that has one, if the account's

@@ -31,12 +31,15 @@ type EventData struct {
 	Comments       []EventComment       `json:"comments,omitempty" doc:"The added, changed or deleted comments, in their current state"`
 	Notification   *EventNotification   `json:"notification,omitempty" doc:"The current notification"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
-	UserID         string               `json:"userId,omitempty" doc:"The user to notify"`
+	UserID         string               `json:"userId,omitempty" doc:"The user to notify, or the user with the address"`
 	Channel        string               `json:"channel,omitempty" doc:"The channel of the user's preference, or email"`
 	Notifications  []DueNotification    `json:"notifications,omitempty" doc:"The notifications, newest first"`
 	More           *int                 `json:"more,omitempty" doc:"Number of further notifications"`
 	Recipient      *DueRecipient        `json:"recipient,omitempty" doc:"The user to notify, as stored now"`
 	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
+	Email          string               `json:"email,omitempty" doc:"The address that accepts no email"`
+	Reason         collab.EmailState    `json:"reason,omitempty" doc:"bounced: its server refused an email for good; complained: the user reported an email as spam"`
+	Time           collab.Timestamp     `json:"time,omitzero" doc:"When the email service reported it"`
 }
 
 // EventPrevious is the state before a change.
@@ -162,6 +165,9 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 	case ev.AnnotationID != "" && !ev.Type.Deletes():
 		data.Annotation = annotationOf(s.Annotation)
 	}
+	if u := ev.Undeliverable; u != nil {
+		data.UserID, data.Email, data.Reason, data.Time = u.UserID, u.Email, u.Reason, collab.Timestamp(u.Time)
+	}
 	switch ev.Type {
 	case collab.AnnotationStatusChanged:
 		data.Previous, data.Current = &EventPrevious{Status: ev.Before.Status}, &EventPrevious{Status: ev.After.Status}
@@ -263,6 +269,8 @@ func Fields(t collab.EventType) []string {
 		return []string{"notification", "actionUser"}
 	case collab.NotificationDue:
 		return []string{"userId", "channel", "notifications", "more", "recipient"}
+	case collab.EmailUndeliverable:
+		return []string{"userId", "email", "reason", "time"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
 	case collab.UserErased:

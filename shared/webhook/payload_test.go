@@ -118,6 +118,10 @@ func examples() []example {
 			}}
 			s.DueTo = &DueRecipient{UserID: "u2", Name: "Bob", Email: "bob@example.com", Locale: "de", TimeZone: "Europe/Berlin"}
 		}),
+		event(collab.EmailUndeliverable, func(e *collab.Event, _ *Subject) {
+			e.DocumentID, e.AnnotationID = "", ""
+			e.Undeliverable = &collab.Undeliverable{UserID: "u2", Email: "bob@example.com", Reason: collab.EmailBounced, Time: 1772366399000}
+		}),
 		event(collab.WebhookDisabled, func(e *collab.Event, _ *Subject) {
 			e.OrganizationID, e.DocumentID, e.AnnotationID = "", "", ""
 			e.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
