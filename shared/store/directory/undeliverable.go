@@ -70,6 +70,17 @@ func (s *Store) Undeliverable(ctx context.Context, org collab.OrganizationRef, u
 	return all, nil
 }
 
+// EmailState returns why the address of a user, as stored in the organization, accepts no email; ""
+// if it does.
+func (s *Store) EmailState(ctx context.Context, org collab.OrganizationRef, user string) (collab.EmailState, error) {
+	members, err := s.Members(ctx, org, []string{user})
+	if err != nil {
+		return "", err
+	}
+	marks, err := s.Undeliverable(ctx, org, []collab.User{members[user].User})
+	return marks[user].Reason, err
+}
+
 // mostAddresses limits the folders and documents at which HasAddress looks for a user.
 const mostAddresses = 100
 
