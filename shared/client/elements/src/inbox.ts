@@ -5,6 +5,7 @@ import {repeat} from 'lit/directives/repeat.js';
 import {Connected, type Access} from './access.js';
 import {avatar} from './avatar.js';
 import './emails.js';
+import type {EmailsElement} from './emails.js';
 import type {Failure} from './failure.js';
 import {focused, KeepFocus} from './focus.js';
 import {filled} from './links.js';
@@ -268,6 +269,7 @@ export class InboxElement extends Connected {
     if (e.newState !== 'open') return;
     this.#place();
     void this.#poll.now();
+    this.renderRoot.querySelector<EmailsElement>('collab-emails')?.load();
   };
 
   #toggled = (e: ToggleEvent): void => {
