@@ -164,10 +164,30 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 }
 
 // addMailConfiguration adds the configuration set for emails and returns its name. With it, SES
-// suppresses addresses that bounced or complained, and counts both per stage.
+// suppresses addresses that bounced or complained, counts both per stage, and sends them as events
+// to deliver. SES has no queues as destinations, so a rule of the default bus passes them on.
 func (s *service) addMailConfiguration() *string {
-	return awsses.NewConfigurationSet(s.stack, jsii.String("Mails"), &awsses.ConfigurationSetProps{
+	set := awsses.NewConfigurationSet(s.stack, jsii.String("Mails"), &awsses.ConfigurationSetProps{
 		SuppressionReasons: awsses.SuppressionReasons_BOUNCES_AND_COMPLAINTS,
 		ReputationMetrics:  jsii.Bool(true),
-	}).ConfigurationSetName()
+	})
+	bus := awsevents.EventBus_FromEventBusName(s.stack, jsii.String("DefaultBus"), jsii.String("default"))
+	set.AddEventDestination(jsii.String("Reports"), &awsses.ConfigurationSetEventDestinationOptions{
+		Destination: awsses.EventDestination_EventBus(bus),
+		Events:      &[]awsses.EmailSendingEvent{awsses.EmailSendingEvent_BOUNCE, awsses.EmailSendingEvent_COMPLAINT},
+	})
+	awsevents.NewRule(s.stack, jsii.String("MailReports"), &awsevents.RuleProps{
+		Description: jsii.String("Sends bounces of and complaints about emails to deliver"),
+		EventPattern: &awsevents.EventPattern{
+			Source: jsii.Strings("aws.ses"),
+			Detail: &map[string]any{
+				"eventType": []string{"Bounce", "Complaint"},
+				"mail":      map[string]any{"tags": map[string]any{"ses:configuration-set": []*string{set.ConfigurationSetName()}}},
+			},
+		},
+		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewSqsQueue(s.events.live, &awseventstargets.SqsQueueProps{
+			Message: awsevents.RuleTargetInput_FromEventPath(jsii.String("$.detail")),
+		})},
+	})
+	return set.ConfigurationSetName()
 }

@@ -515,7 +515,7 @@ func TestAlarms(t *testing.T) {
 	must.Do(t, err)
 	for _, figure := range []string{
 		metrics.Events, metrics.Deliveries, metrics.DeliveryRetries, metrics.DeliveryFailures, metrics.WebhooksDisabled, metrics.MailsHeld,
-		metrics.Unreadable, metrics.TasksFailed, metrics.TaskAge,
+		metrics.Unreadable, metrics.TasksFailed, metrics.TaskAge, metrics.Undeliverable, metrics.ReportsDropped,
 	} {
 		if !strings.Contains(string(dashboard), `\"`+figure+`\"`) {
 			t.Errorf("%s is not on the dashboard", figure)

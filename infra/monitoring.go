@@ -235,7 +235,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
 	var retried []awscloudwatch.IMetric
-	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.TasksFailed, metrics.Unreadable} {
+	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.TasksFailed, metrics.Unreadable, metrics.Undeliverable, metrics.ReportsDropped} {
 		retried = append(retried, s.metric(figure, "Sum", "", 5))
 	}
 	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {
@@ -257,7 +257,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 		}, {
 			graph("Crashes and timeouts by endpoint", failures...),
 			graph("Events and deliveries", sent...),
-			graph("Retried and failed deliveries; disabled endpoints, held emails, skipped items", retried...),
+			graph("Retried and failed deliveries; disabled endpoints, held emails, skipped items, addresses without email", retried...),
 		}, {
 			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
 				s.calls.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "calls")),

@@ -462,7 +462,7 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 // participating or named, not activity of a document that the user only follows. 'NONE' is nothing.
 // Further channels, such as 'slack', are returned if they were set. 'level' is 'all' if the user
 // follows the document. With getOrganizationConfig, the item has the times of emails if they were
-// set.
+// set, and 'emailState' if the user's address bounced, or the user complained about an email.
 //
 // The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
 // if it is disabled.
@@ -890,7 +890,8 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document
 // can be a second late. Users of a folder or document have each field of their profile from the
 // nearest level that has it, among the document, its folders and the organization, unless ownFields
-// is true.
+// is true. 'emailState' is there if the user's address bounced, or the user complained about an
+// email.
 //
 // For a person, the list has the users of a document, its folders and its organization that can see
 // the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -2567,6 +2568,9 @@ type NotificationConfig struct {
 	Metadata Metadata `json:"metadata"`
 	// all: the user follows the document; otherwise absent
 	Level Level `json:"level,omitzero"`
+	// With getOrganizationConfig: why the user's address in the organization accepts no email: an email
+	// bounced, or the user complained about one
+	EmailState EmailState `json:"emailState,omitzero"`
 	// instant: as set for the account; hourly, daily or weekly: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
 	// With weekly: the day of the week, in timeZone
@@ -2611,6 +2615,15 @@ type Metadata struct {
 	// The user
 	UserID string `json:"userId"`
 }
+
+// EmailState is one of the values below.
+type EmailState string
+
+// The values of EmailState.
+const (
+	EmailStateBounced    EmailState = "bounced"
+	EmailStateComplained EmailState = "complained"
+)
 
 // MailFrequency is one of the values below.
 type MailFrequency string
@@ -3437,6 +3450,9 @@ type UserWithRole struct {
 	Locale string `json:"locale,omitzero"`
 	// The user's time zone
 	TimeZone string `json:"timeZone,omitzero"`
+	// Why the address accepts no email: an email bounced, or the user complained about one. Another
+	// address ends it
+	EmailState EmailState `json:"emailState,omitzero"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.
@@ -3553,6 +3569,9 @@ type DataGrant struct {
 	Locale string `json:"locale,omitzero"`
 	// The user's time zone
 	TimeZone string `json:"timeZone,omitzero"`
+	// Why the address accepts no email: an email bounced, or the user complained about one. Another
+	// address ends it
+	EmailState EmailState `json:"emailState,omitzero"`
 }
 
 // DataPreferences is the value of preferences: for the organization, and for documents.
@@ -3963,6 +3982,7 @@ const (
 	EventTypeNotificationAdded                   EventType = "notification.added"
 	EventTypeNotificationClicked                 EventType = "notification.clicked"
 	EventTypeNotificationDue                     EventType = "notification.due"
+	EventTypeEmailUndeliverable                  EventType = "email.undeliverable"
 	EventTypeWebhookDisabled                     EventType = "webhook.disabled"
 	EventTypeCommentAnnotationDeleted            EventType = "comment_annotation.deleted"
 	EventTypeCommentDeleted                      EventType = "comment.deleted"
@@ -4362,7 +4382,7 @@ type EventData struct {
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
-	// The user to notify
+	// The user to notify, or the user with the address
 	UserID string `json:"userId,omitzero"`
 	// The channel of the user's preference, or email
 	Channel string `json:"channel,omitzero"`
@@ -4370,8 +4390,16 @@ type EventData struct {
 	Notifications []DueNotification `json:"notifications,omitzero"`
 	// Number of further notifications
 	More int64 `json:"more,omitzero"`
+	// The user to notify, as stored now
+	Recipient *DueRecipient `json:"recipient,omitzero"`
 	// The user with data being deleted
 	Erased *EventErased `json:"erased,omitzero"`
+	// The address that accepts no email
+	Email string `json:"email,omitzero"`
+	// bounced: its server refused an email for good; complained: the user reported an email as spam
+	Reason EmailState `json:"reason,omitzero"`
+	// When the email service reported it
+	Time time.Time `json:"time,omitzero"`
 }
 
 // EventAnnotation is the value of annotation: the current annotation.
@@ -4498,6 +4526,27 @@ type DueNotification struct {
 	CommentIDs []int64 `json:"commentIds,omitzero"`
 	// The acting user, with all known fields
 	ActionUser *User `json:"actionUser"`
+	// The document's name now; absent if it has none
+	DocumentName string `json:"documentName,omitzero"`
+	// The address by the setting mailLink; absent without it
+	URL string `json:"url,omitzero"`
+	// Who can see the annotation now; absent without one. Show texts that are not public only to the
+	// recipient
+	Visibility VisibilityType `json:"visibility,omitzero"`
+}
+
+// DueRecipient is the value of recipient: the user to notify, as stored now.
+type DueRecipient struct {
+	// The user
+	UserID string `json:"userId"`
+	// For people
+	Name string `json:"name,omitzero"`
+	// The address that an email would go to
+	Email string `json:"email,omitzero"`
+	// The language of the user; absent if none is stored
+	Locale string `json:"locale,omitzero"`
+	// That of the user's preferences, else of the user
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // EventErased is the value of erased: the user with data being deleted.

@@ -39,6 +39,25 @@ func MailAddress(address string) (string, error) {
 	return address, nil
 }
 
+// EmailState is the reason why an address accepts no email.
+type EmailState string
+
+const (
+	EmailBounced    EmailState = "bounced"    // its server refused an email for good
+	EmailComplained EmailState = "complained" // the person reported an email as spam
+)
+
+func (EmailState) Values() []string { return texts(EmailBounced, EmailComplained) }
+
+// Undeliverable states that the address of a user accepts no email.
+type Undeliverable struct {
+	UserID string     `json:"userId"`
+	Email  string     `json:"email"`
+	Reason EmailState `json:"reason"`
+	Time   Millis     `json:"time"` // of the report
+	Sent   Millis     `json:"sent"` // time of the email that it is about
+}
+
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

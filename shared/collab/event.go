@@ -33,6 +33,7 @@ const (
 	NotificationDue         EventType = "notification.due"
 	WebhookDisabled         EventType = "webhook.disabled"
 	UserErased              EventType = "user.erased"
+	EmailUndeliverable      EventType = "email.undeliverable"
 	ReactionAdded           EventType = "comment.reaction_added"
 	ReactionDeleted         EventType = "comment.reaction_deleted"
 )
@@ -40,7 +41,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned, SuggestionAccepted, SuggestionRejected,
-		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, NotificationDue, WebhookDisabled,
+		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, NotificationDue, EmailUndeliverable, WebhookDisabled,
 		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted, UserErased,
 	}
 }
@@ -94,6 +95,8 @@ type Event struct {
 	Webhook *EventWebhook `json:"webhook,omitempty"` // webhook.disabled
 	Erased  *EventErased  `json:"erased,omitempty"`  // user.erased
 	Due     *EventDue     `json:"due,omitempty"`     // notification.due
+
+	Undeliverable *Undeliverable `json:"undeliverable,omitempty"` // email.undeliverable
 }
 
 // EventFacts are facts about an annotation at the time of an event.

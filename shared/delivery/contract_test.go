@@ -57,3 +57,40 @@ func TestContractForm(t *testing.T) {
 		t.Errorf("posted (-want +got):\n%s", diff)
 	}
 }
+
+// TestContractVisibility checks that a post about a restricted thread has its visibility and those
+// of its users who cannot see it, and a post about a public one neither.
+func TestContractVisibility(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	r := receive(t, nil)
+	a.webhook("hook", r.URL)
+	a.changeHook("hook", func(h *collab.Webhook) { h.Payload = collab.PayloadContract })
+	restricted := collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"ann"}}
+	a.begin("restricted")
+	a.head("restricted", func(head *collab.Annotation) *collab.Event {
+		head.Visibility = &restricted
+		return nil
+	})
+	w.send(a.says("public", "Hello", a.user("bob")), a.says("restricted", "Hello", a.user("bob")))
+	w.settle(w.start())
+	type fields struct {
+		Visibility *collab.Visibility
+		Denied     []string
+	}
+	got := map[string]fields{}
+	for _, p := range r.posts() {
+		var body struct {
+			Data struct {
+				CommentAnnotation struct{ AnnotationID string }
+				Visibility        *collab.Visibility
+			}
+			AccessDeniedUsers []string
+		}
+		w.must(json.Unmarshal([]byte(p.body), &body))
+		got[body.Data.CommentAnnotation.AnnotationID] = fields{body.Data.Visibility, body.AccessDeniedUsers}
+	}
+	if diff := cmp.Diff(map[string]fields{"public": {}, "restricted": {&restricted, []string{"bob"}}}, got); diff != "" {
+		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+}

@@ -17,9 +17,11 @@ type decision struct {
 	person
 	inbox, mail reason
 	further     reason           // of all channels of the application
-	channels    []string         // of the application, that the person wants
+	wanted      []string         // channels of the application, by the person's preferences
+	channels    []string         // those with an endpoint
 	times       collab.MailTimes // the person's schedule for emails
 	external    bool             // the address is not the stored user's own
+	undelivered collab.Millis    // time of the email that bounced or was complained about; 0 for none
 }
 
 // reason is the reason why a channel does not reach a person, or "".
@@ -34,6 +36,8 @@ const (
 	noAddress    reason = "no address"
 	badAddress   reason = "no email can reach the address"
 	unsubscribed reason = "unsubscribed"
+	bounced      reason = "the address bounced"
+	complained   reason = "the person reported an email as spam"
 	muted        reason = "muted"
 	noReactions  reason = "reactions send no email"
 	noEndpoint   reason = "no webhook endpoint receives notification.due of the channel"
@@ -218,10 +222,10 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), 
 			}
 			for channel, preference := range p.Further {
 				if preference.Wants(mine) {
-					d.channels = append(d.channels, channel)
+					d.wanted = append(d.wanted, channel)
 				}
 			}
-			if len(d.channels) == 0 {
+			if d.channels = d.wanted; len(d.wanted) == 0 {
 				d.further = cmp.Or(d.further, preferenceOfNobody)
 			}
 		}
@@ -309,15 +313,41 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 	}, err
 }
 
-// bySubscription refuses email to addresses that have unsubscribed.
+// bySubscription refuses email to addresses that get none: see unusable.
 func (r *eventRun) bySubscription(ctx context.Context, list []*decision) (func(), error) {
 	mailed := collab.Where(list, func(d *decision) bool { return d.mail == "" })
-	off, err := r.Accounts.Unsubscribed(ctx, r.document.OrganizationRef, collab.Map(mailed, func(d *decision) collab.User { return d.User }))
+	off, err := r.unusable(ctx, r.document.OrganizationRef, collab.Map(mailed, func(d *decision) collab.User { return d.User }))
 	return func() {
 		for _, d := range mailed {
-			if off[d.UserID] {
-				d.mail = unsubscribed
-			}
+			d.mail, d.undelivered = off[d.UserID].why, off[d.UserID].sent
 		}
 	}, err
+}
+
+// noMail is why a person gets no email.
+type noMail struct {
+	why  reason
+	sent collab.Millis // time of the email that bounced or was complained about; 0 for none
+}
+
+// unusable returns, by user id, why no email is sent to a person's address: the person or the
+// address unsubscribed, or the address accepts no email. Every decision about emails asks it.
+func (d *Deliverer) unusable(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]noMail, error) {
+	var off map[string]bool
+	var marks map[string]collab.Undeliverable
+	err := both(func() (err error) {
+		off, err = d.Accounts.Unsubscribed(ctx, org, users)
+		return err
+	}, func() (err error) {
+		marks, err = d.Directory.Undeliverable(ctx, org, users)
+		return err
+	})
+	all := map[string]noMail{}
+	for user, m := range marks {
+		all[user] = noMail{map[collab.EmailState]reason{collab.EmailBounced: bounced, collab.EmailComplained: complained}[m.Reason], m.Sent}
+	}
+	for user := range off {
+		all[user] = noMail{why: unsubscribed}
+	}
+	return all, err
 }

@@ -66,7 +66,8 @@ type Options struct {
 	Queue     Queue
 	Mailer    Mailer // nil sends no email
 
-	PageSize int // people per message; 0 means the constant PageSize
+	MailLink string // default of accounts: see collab.MailLook
+	PageSize int    // people per message; 0 means the constant PageSize
 
 	Guard   *webhook.Guard        // allowed addresses of webhooks and permission providers
 	Client  webhook.ClientOptions // permission providers have a separate timeout
@@ -135,8 +136,11 @@ var handlers = map[collab.TaskKind]handler{
 
 const endTime = 10 * time.Second // left to settle a task when its run is stopped
 
-// Take handles a message. If it returns an error, the message must be received again.
+// Take handles a message about a task, or an event of SES. If it returns an error, the message must be received again.
 func (d *Deliverer) Take(ctx context.Context, text string) error {
+	if r, is := mail.ReadReport(text); is {
+		return d.undeliverable(ctx, r)
+	}
 	ref, err := queue.Decode(text)
 	if err != nil {
 		return err

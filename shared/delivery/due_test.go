@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -105,6 +106,85 @@ func TestDue(t *testing.T) {
 	w.settle(p)
 	if n := len(all.posts()); n != 2 {
 		t.Errorf("%d events later", n)
+	}
+}
+
+// TestDueWhole checks every field of a notification.due event about threads of each visibility and
+// about a notification, with the account's link and without one.
+func TestDueWhole(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"https://app.example/{organizationId}/{documentId}#{annotationId}:{commentId}", ""} {
+		a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch, s.MailLook.Link = collab.BatchPerson, link })
+		bob := a.user("bob")
+		bob.Name = new("Bob")
+		a.memberIs(bob, "de")
+		a.must(a.db.Directory.SetMailTimes(t.Context(), a.doc.OrganizationRef, []string{"bob"}, collab.MailTimes{Zone: "Asia/Tokyo"}))
+		a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
+		slack := a.slack()
+		a.prefer("bob", onSlack(collab.PreferMine))
+		var evs []*collab.Event
+		for _, v := range []*collab.Visibility{
+			nil, {Type: collab.VisibilityOrganizationPrivate, OrganizationID: "org"}, {Type: collab.VisibilityRestricted, UserIDs: []string{"bob"}},
+		} {
+			thread := string(v.Answered().Type)
+			a.begin(thread)
+			a.head(thread, func(head *collab.Annotation) *collab.Event {
+				head.Visibility = v
+				return nil
+			})
+			evs = append(evs, a.says(thread, "in "+thread, bob))
+			w.add(time.Second)
+		}
+		evs = append(evs, a.notification(func(d *draft) { d.People = []collab.User{bob} }))
+		w.send(evs...)
+		w.settle(w.start())
+		posts := slack.posts()
+		if len(posts) != 1 {
+			t.Fatalf("posts %+v", posts)
+		}
+		var body struct{ Data json.RawMessage }
+		w.must(json.Unmarshal([]byte(posts[0].body), &body))
+		var want strings.Builder
+		address := a.address("bob")
+		for i, ev := range slices.Backward(evs) {
+			of, url := "", ""
+			if link != "" {
+				url = `"url":"https://app.example/org/doc#:",`
+			}
+			if ev.AnnotationID != "" {
+				if link != "" {
+					url = fmt.Sprintf(`"url":"https://app.example/org/doc#%s:%d",`, ev.AnnotationID, ev.CommentIDs[0])
+				}
+				of = fmt.Sprintf(`"annotationId":%q,"commentIds":[%d],"visibility":%q,`, ev.AnnotationID, ev.CommentIDs[0], ev.AnnotationID)
+			}
+			headline, text := "ann hat Sie erwähnt", "in "+ev.AnnotationID
+			if ev.AnnotationID == "" {
+				headline, text = "ann to Bob", ""
+			}
+			fmt.Fprintf(&want, `{"notificationId":%q,"documentId":"doc",%s%s"headline":%q,"body":%q,"actionUser":{"userId":"ann"},"documentName":"The plan"}`,
+				ev.ID, of, url, headline, text)
+			if i > 0 {
+				want.WriteByte(',')
+			}
+		}
+		checkJSON(t, string(body.Data), fmt.Sprintf(`{"organizationId":"org","documentId":"doc","annotationId":null,"commentId":null,
+			"userId":"bob","channel":"slack","notifications":[%s],"more":0,
+			"recipient":{"userId":"bob","name":"Bob","email":%q,"locale":"de","timeZone":"Asia/Tokyo"}}`, want.String(), address))
+	}
+}
+
+// checkJSON compares two JSON texts.
+func checkJSON(t *testing.T, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("%s: %v", want, err)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 }
 

@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
@@ -21,6 +22,7 @@ type Explained struct {
 type Explanation struct {
 	collab.User
 	Inbox, Mail Outcome
+	Further     map[string]Outcome // by further channel: those that the person wants, or was told on
 }
 
 // Outcome is the outcome of an event for a person on one channel.
@@ -86,6 +88,10 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 }
 
 const notYet = "not yet"
+
+// sentWithin is the most that the clock of the email service is ahead, in milliseconds: an email
+// that left so long before a bounced one, or later, is taken for bounced.
+const sentWithin = 60_000
 
 // seekObstacle finds the progress of the delivery and any obstacle to it.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
@@ -154,7 +160,7 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {
-		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}}
+		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}, map[string]Outcome{}}
 		of := reached[d.UserID]
 		shown := d.inbox == inList && listed[i].inbox == "" && !e.unlisted
 		if d.inbox == inList {
@@ -175,13 +181,27 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 		case of.Why != "":
 			x.Mail.Why = of.Why
 		case of.EndedAt != 0:
-			x.Mail = Outcome{At: of.EndedAt}
+			if x.Mail = (Outcome{At: of.EndedAt}); d.undelivered != 0 && of.EndedAt >= d.undelivered-sentWithin {
+				x.Mail.Why = string(d.mail)
+			}
 		case of.Email:
 			x.Mail.Why = waits
 		case x.Mail.Why == "" && of.DeletedAt != 0:
 			x.Mail.Why = inbox.OutOfInbox
 		case x.Mail.Why == "":
 			x.Mail.Why = e.notYet
+		}
+		for _, channel := range d.wanted {
+			why := d.further
+			if why == "" && !slices.Contains(d.channels, channel) {
+				why = noEndpoint
+			}
+			x.Further[channel] = Outcome{Why: cmp.Or(string(why), e.notYet)}
+		}
+		for channel, by := range of.Further {
+			if x.Further[channel] = (Outcome{At: by.EndedAt, Why: by.Why}); by.Waits {
+				x.Further[channel] = Outcome{Why: waits}
+			}
 		}
 		explained[i] = x
 	}

@@ -207,3 +207,45 @@ func TestExplainSight(t *testing.T) {
 		t.Errorf("%v, %s", people, gone)
 	}
 }
+
+// TestExplainChannels checks the explanations of further channels: before and after they are told,
+// with one that has no endpoint, and after the preference is gone.
+func TestExplainChannels(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	a.slack()
+	a.prefer("bob", onSlack(collab.PreferAll))
+	a.prefer("cid", onSlack(collab.PreferAll))
+	p := w.start()
+	ev := a.comment("thread", a.user("bob"), a.user("cid"))
+	check := func(when string, bob, cid map[string]string) {
+		t.Helper()
+		page, err := w.start().Explain(t.Context(), ref(ev), "", "", 10)
+		w.must(err)
+		got := map[string]map[string]string{}
+		for _, p := range page.People {
+			all := map[string]string{}
+			for channel, o := range p.Further {
+				if all[channel] = o.Why; o.At != 0 {
+					all[channel] = "reached " + o.Why
+				}
+			}
+			got[p.UserID] = all
+		}
+		if diff := cmp.Diff(map[string]map[string]string{"ann": {}, "bob": bob, "cid": cid}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	const nobody = "no webhook endpoint receives notification.due of the channel"
+	state := func(slack string) map[string]string { return map[string]string{"slack": slack, "push": nobody} }
+	check("before", state("not yet"), state("not yet"))
+	w.send(ev)
+	w.drain(p)
+	check("it waits", state("not yet"), state("not yet"))
+	w.add(time.Second)
+	a.see("cid", "thread")
+	w.settle(p)
+	check("after", state("reached "), state("reached seen"))
+	a.prefer("bob", collab.Preferences{Further: map[string]collab.Preference{"slack": collab.PreferNone, "push": collab.PreferNone}})
+	check("not wanted anymore", map[string]string{"slack": "reached "}, state("reached seen"))
+}

@@ -411,17 +411,10 @@ func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 
 // address selects the recipient's address for an email: that of the newest entry with one, else the
 // member's. It returns a reason if the service sends the email and there is no usable address, or
-// if the recipient has unsubscribed.
+// that of unusable.
 func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
-	t.to = t.reader.User.Short()
+	t.to = recipient(t.reader.User, t.entries, r.account.Settings)
 	t.to.UserID = r.For.User
-	if !r.account.Settings.MailToMembersOnly {
-		for _, e := range slices.Backward(t.entries) {
-			if e.Address != "" {
-				t.to.Email = &e.Address
-			}
-		}
-	}
 	if r.Channel != collab.EmailChannel {
 		return "", nil
 	}
@@ -435,11 +428,20 @@ func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	if missing != "" && r.byEmail() {
 		return missing, nil
 	}
-	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
-	if off[r.For.User] {
-		return unsubscribed, err
+	off, err := r.unusable(ctx, r.org, []collab.User{t.to})
+	return off[r.For.User].why, err
+}
+
+// recipient returns a recipient with the address of the newest entry that has one, if the account's
+// settings allow it.
+func recipient(u collab.User, entries []inboxview.Entry, s collab.Settings) collab.User {
+	u = u.Short()
+	for _, e := range slices.Backward(entries) {
+		if e.Address != "" && !s.MailToMembersOnly {
+			u.Email = &e.Address
+		}
 	}
-	return "", err
+	return u
 }
 
 // hold logs that the email waits, and returns the time of the next attempt: after wait and up to

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -29,7 +30,7 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	var err error
 	switch {
 	case ev.Due != nil:
-		s.Due, err = d.due(ctx, ev)
+		s.Due, s.DueTo, err = d.due(ctx, ev)
 	case ev.NotificationID != "":
 		if s.Notification, err = d.Inbox.Sent(ctx, ev); err != nil || s.Notification == nil {
 			break
@@ -56,28 +57,52 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	return webhook.ContractPayload(to.ID, ev, s, in)
 }
 
-// due returns the notifications of a notification.due event that the user may see now.
-func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNotification, error) {
+// due returns the notifications of a notification.due event that the user may see now, and the
+// user.
+func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNotification, *webhook.DueRecipient, error) {
 	account, err := d.account(ctx, ev.Account)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	org := ev.Document().OrganizationRef
 	entries, err := d.Inbox.Reader(org, ev.Due.UserID).At(ctx, ev.Due.Positions)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	view := &inboxview.View{Directory: d.Directory, Threads: d.Threads, Access: d.access}
-	shown, err := view.Show(ctx, inboxview.Reader{Settings: account.Settings, Org: org, User: ev.Due.UserID, BackEnd: true}, entries)
+	shown, err := view.Show(ctx, inboxview.Reader{
+		Settings: account.Settings, Org: org, User: ev.Due.UserID, Strong: true, BackEnd: true,
+	}, entries)
 	if err = d.answered(err, ev.Time); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	set, err := d.Directory.PreferencesOf(ctx, 1, func(int) (string, collab.DocumentRef) {
+		return ev.Due.UserID, collab.DocumentRef{OrganizationRef: org}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	to := recipient(shown.Reader.User, shown.Entries, account.Settings)
+	look := account.Settings.MailLook.Or(collab.MailLook{Link: d.MailLink})
 	return collab.Map(shown.Entries, func(e inboxview.Entry) webhook.DueNotification {
-		return webhook.DueNotification{
-			NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
-			Headline: e.RenderHeadline().For(shown.Reader.User), Body: collab.Cut(e.BodyFor(shown.Reader.User), webhook.MaxDueBody),
-		}
-	}), nil
+			n := webhook.DueNotification{
+				NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
+				Headline: e.RenderHeadline().For(shown.Reader.User), Body: collab.Cut(e.BodyFor(shown.Reader.User), webhook.MaxDueBody),
+				DocumentName: e.DocumentName,
+			}
+			comment := int64(0)
+			if e.Thread != nil {
+				n.Visibility = e.Thread.Visibility.Answered().Type
+				if len(e.Thread.Comments) > 0 {
+					comment = e.Thread.Comments[0].ID
+				}
+			}
+			n.URL = look.LinkTo(ev.OrganizationID, e.DocumentID, e.AnnotationID, comment)
+			return n
+		}), &webhook.DueRecipient{
+			UserID: ev.Due.UserID, Name: collab.Deref(to.Name), Email: collab.Deref(to.Email), Locale: shown.Reader.Locale,
+			TimeZone: cmp.Or(set[0].Mail.Zone, shown.Reader.TimeZone),
+		}, nil
 }
 
 // surroundings reads the names and preferences for the contract's form of a payload. Deleted things
@@ -93,6 +118,9 @@ func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhoo
 			set := preferences[id]
 			in.Preferences[id] = set.Effective()
 		}
+		if in.Denied, err = d.denied(ctx, ev, s.Annotation, involved); err != nil {
+			return in, err
+		}
 	}
 	orgs, err := d.Directory.Organizations(ctx, ev.Account, []string{ev.OrganizationID})
 	if err != nil {
@@ -107,6 +135,29 @@ func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhoo
 	}
 	in.DocumentName = doc.Name
 	return in, err
+}
+
+// denied returns those of users who cannot see an event's annotation now. It is empty if the
+// annotation is deleted.
+func (d *Deliverer) denied(ctx context.Context, ev *collab.Event, a *collab.Annotation, users []string) ([]string, error) {
+	if a == nil {
+		return nil, nil
+	}
+	account, err := d.account(ctx, ev.Account)
+	if err != nil {
+		return nil, err
+	}
+	viewers, err := d.access.Viewers(ctx, account.Settings, []collab.DocumentRef{ev.Document()}, users, a.Visibility.Narrow() != nil)
+	if err = d.answered(err, ev.Time); err != nil {
+		return nil, err
+	}
+	var denied []string
+	for _, v := range viewers[0] {
+		if !v.Sees(a.Visibility, a.CreatorID) {
+			denied = append(denied, v.User)
+		}
+	}
+	return denied, nil
 }
 
 // readSubject reads an event's thread and as many of its comments as a payload can hold.

@@ -125,6 +125,13 @@ func UpdatedInOrganization(ms int64, doc collab.DocumentRef, ann string) string 
 	return Time(ms) + "#" + InDocument(doc, ann)
 }
 
+// EventPartition returns the partition of a document's events in index org.
+func EventPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#E" }
+
+// EventOf returns the sort key of an event of a thread in index org. Events of a thread begin with
+// the key of the event "".
+func EventOf(ann, event string) string { return Join(ann, event) }
+
 // InDocument returns the sort key of a head in indexes in, by and st.
 func InDocument(doc collab.DocumentRef, ann string) string { return Heads(doc) + Escape(ann) }
 

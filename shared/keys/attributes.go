@@ -54,9 +54,12 @@ const (
 	Channels     = "chn" // of preferences: further channels
 	Hidden       = "hid" // of an inbox entry: only for notices
 	Notices      = "ntc" // of an inbox entry: ids of waiting notices, by channel
-	EmailAddress = "adr" // for that email, if not the member's
+	EmailAddress = "adr" // for that email, if not the member's; of a mark: see Undeliverable
 	EmailEndedAt = "ema" // milliseconds
 	EmailWhy     = "emw" // reason for no email
+	// Beginning of the names of attributes of an inbox entry, which go on with a further channel: when
+	// its notice ended, in milliseconds, and a space and the reason if it left the entry out.
+	ChannelEnded = "end:"
 
 	PaidWrites = "pdw" // milliseconds: paid-until time for write units
 	PaidReads  = "pdr" // likewise for read units

@@ -32,6 +32,7 @@
 //	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
 //	upd    the document's                       <updated>#<ann>          heads
 //	org    …#O#<org>#T                          <updated>#<doc>#<ann>    heads
+//	       the document's, …#E                  <ann>#<event>            events
 //	due    DUE#<kind>#<shard>                   <time>#<kind>#<acct>#<id>  waiting tasks
 //
 // updated is lastUpdated with 15 digits. It is a key of two indexes, and the others do not project

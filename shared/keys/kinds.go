@@ -93,6 +93,7 @@ var (
 	AFollowersList     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
 	AGoneThread        = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
 	importedThing      = kind(Kind{Name: "imported thing", PK: inOrg, SK: "IMPORTED#{kind}#{id}", Of: AnOrganization, NoLine: "of imports into this account"})
+	undeliverable      = kind(Kind{Name: "address that accepts no email", PK: inOrg, SK: "NOMAIL#{user}", Of: AnOrganization, NoLine: "the email service reports it again"})
 	anImport           = kind(Kind{Name: "imported thread", PK: inDoc, SK: "IMPORTED#{ann}", Of: ADocument, NoLine: "of imports into this account"})
 	documentEntry      = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
 	ANotification      = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
@@ -123,7 +124,7 @@ var kinds = []*Kind{
 	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
 	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, documentEntry, ANotification,
 	recipients, ARemovalFromDocument, heartbeat, task, waitingDelivery, delivery, newDelivery, job,
-	keptAnswer, ticket, connection, userConnection, watcher, connectionCount, anImport, importedThing,
+	keptAnswer, ticket, connection, userConnection, watcher, connectionCount, anImport, importedThing, undeliverable,
 }
 
 // kind returns a kind with its compiled patterns.

@@ -58,3 +58,8 @@ func UnsubscribedAddress(acct, hash string) Key {
 func UnsubscribedUser(acct, org, user string) Key {
 	return noMailUser.Key(Parts{Acct: acct, Org: org, User: user})
 }
+
+// Undeliverable returns the key of the mark that the address of a user accepts no email.
+func Undeliverable(org collab.OrganizationRef, user string) Key {
+	return undeliverable.Key(inOrganization(org, Parts{User: user}))
+}

@@ -30,11 +30,14 @@ const (
 	DeliveryFailures = "DeliveryFailures" // by channel: given up
 	WebhooksDisabled = "WebhooksDisabled" // disabled endpoints
 	// delayed emails, because the quota of the account or of SES was used up
-	MailsHeld   = "MailsHeld"
-	Unreadable  = "Unreadable"  // skipped items that this version cannot read
-	TasksFailed = "TasksFailed" // tasks that have failed for hours
-	TaskAge     = "TaskAge"     // age of the oldest task that is due, in seconds
-	HintsAge    = "HintsAge"    // seconds from a write of the relay to the function hints
+	MailsHeld = "MailsHeld"
+	// addresses marked as undeliverable, and reports about addresses that no stored person has
+	Undeliverable  = "Undeliverable"
+	ReportsDropped = "ReportsDropped"
+	Unreadable     = "Unreadable"  // skipped items that this version cannot read
+	TasksFailed    = "TasksFailed" // tasks that have failed for hours
+	TaskAge        = "TaskAge"     // age of the oldest task that is due, in seconds
+	HintsAge       = "HintsAge"    // seconds from a write of the relay to the function hints
 )
 
 // Metrics collects figures of a stage until they are flushed. It is safe for concurrent use. A nil

@@ -15,6 +15,7 @@ type Surroundings struct {
 	DocumentName     string
 	// effective ones in the document, by user id: see Involved
 	Preferences map[string]collab.Preferences
+	Denied      []string // those of Involved who cannot see the annotation now
 }
 
 type contractPayload struct {
@@ -26,6 +27,8 @@ type contractPayload struct {
 	Data       contractData `json:"data"`
 	// by user id and channel
 	Users map[string]map[string]string `json:"usersDocumentNotificationsConfig"`
+	// those of Users who cannot see the annotation
+	Denied []string `json:"accessDeniedUsers,omitempty"`
 }
 
 type contractData struct {
@@ -37,7 +40,7 @@ type contractData struct {
 	OldStatus         *collab.EventStatus `json:"oldStatus,omitempty"`
 	NewStatus         *collab.EventStatus `json:"newStatus,omitempty"`
 	NewPriority       collab.JSON         `json:"newPriority,omitempty"`
-	Visibility        collab.JSON         `json:"visibility,omitempty"`
+	Visibility        collab.JSON         `json:"visibility,omitempty"` // absent for public
 }
 
 type contractAnnotation struct {
@@ -76,10 +79,13 @@ func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundi
 	p := contractPayload{
 		Event: name, ActionType: action, Source: "comment", Platform: "api", WebhookID: webhookID,
 		Data: contractData{
-			ActionUser: ev.Actor, Emoji: ev.Emoji, CommentAnnotation: annotation, Visibility: annotation.Visibility,
+			ActionUser: ev.Actor, Emoji: ev.Emoji, CommentAnnotation: annotation,
 			OldStatus: ev.Before.Status, NewStatus: ev.After.Status,
 		},
-		Users: map[string]map[string]string{},
+		Users: map[string]map[string]string{}, Denied: in.Denied,
+	}
+	if s.Annotation != nil && s.Annotation.Visibility.Narrow() != nil {
+		p.Data.Visibility = annotation.Visibility
 	}
 	if len(data.Comments) > 0 && ev.Type != collab.AnnotationAdded {
 		p.Data.TargetComment = &data.Comments[0]

@@ -31,11 +31,15 @@ type EventData struct {
 	Comments       []EventComment       `json:"comments,omitempty" doc:"The added, changed or deleted comments, in their current state"`
 	Notification   *EventNotification   `json:"notification,omitempty" doc:"The current notification"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
-	UserID         string               `json:"userId,omitempty" doc:"The user to notify"`
+	UserID         string               `json:"userId,omitempty" doc:"The user to notify, or the user with the address"`
 	Channel        string               `json:"channel,omitempty" doc:"The channel of the user's preference, or email"`
 	Notifications  []DueNotification    `json:"notifications,omitempty" doc:"The notifications, newest first"`
 	More           *int                 `json:"more,omitempty" doc:"Number of further notifications"`
+	Recipient      *DueRecipient        `json:"recipient,omitempty" doc:"The user to notify, as stored now"`
 	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
+	Email          string               `json:"email,omitempty" doc:"The address that accepts no email"`
+	Reason         collab.EmailState    `json:"reason,omitempty" doc:"bounced: its server refused an email for good; complained: the user reported an email as spam"`
+	Time           collab.Timestamp     `json:"time,omitzero" doc:"When the email service reported it"`
 }
 
 // EventPrevious is the state before a change.
@@ -109,6 +113,19 @@ type DueNotification struct {
 	Body           string       `json:"body" doc:"The text of the first comment, or of the notification: at most 8,000 bytes"`
 	CommentIDs     []int64      `json:"commentIds,omitempty" doc:"The comments, at most 3"`
 	ActionUser     *collab.User `json:"actionUser" doc:"The acting user, with all known fields"`
+	DocumentName   string       `json:"documentName,omitempty" doc:"The document's name now; absent if it has none"`
+	URL            string       `json:"url,omitempty" doc:"The address by the setting mailLink; absent without it"`
+	// "" without an annotation
+	Visibility collab.VisibilityType `json:"visibility,omitempty" doc:"Who can see the annotation now; absent without one. Show texts that are not public only to the recipient"`
+}
+
+// DueRecipient is the person to be notified.
+type DueRecipient struct {
+	UserID   string `json:"userId"`
+	Name     string `json:"name,omitempty"`
+	Email    string `json:"email,omitempty" doc:"The address that an email would go to"`
+	Locale   string `json:"locale,omitempty" doc:"The language of the user; absent if none is stored"`
+	TimeZone string `json:"timeZone,omitempty" doc:"That of the user's preferences, else of the user"`
 }
 
 // Subject is the current state of an event's subject.
@@ -118,6 +135,7 @@ type Subject struct {
 	Notification *collab.Notification      // nil if deleted
 	NotifyUsers  []collab.User
 	Due          []DueNotification // of notification.due
+	DueTo        *DueRecipient     // of notification.due
 }
 
 // Payload returns the body of an event's posts, of at most MaxPayload bytes.
@@ -141,10 +159,14 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 	switch {
 	case ev.Due != nil:
 		data.UserID, data.Channel, data.More, data.Notifications = ev.Due.UserID, ev.Due.Channel, &ev.Due.More, s.Due
+		data.Recipient = s.DueTo
 	case ev.NotificationID != "":
 		data.Notification = notificationOf(ev, s)
 	case ev.AnnotationID != "" && !ev.Type.Deletes():
 		data.Annotation = annotationOf(s.Annotation)
+	}
+	if u := ev.Undeliverable; u != nil {
+		data.UserID, data.Email, data.Reason, data.Time = u.UserID, u.Email, u.Reason, collab.Timestamp(u.Time)
 	}
 	switch ev.Type {
 	case collab.AnnotationStatusChanged:
@@ -246,7 +268,9 @@ func Fields(t collab.EventType) []string {
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}
 	case collab.NotificationDue:
-		return []string{"userId", "channel", "notifications", "more"}
+		return []string{"userId", "channel", "notifications", "more", "recipient"}
+	case collab.EmailUndeliverable:
+		return []string{"userId", "email", "reason", "time"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
 	case collab.UserErased:

@@ -114,7 +114,13 @@ func examples() []example {
 			s.Due = []DueNotification{{
 				NotificationID: "01kgn5zr3c0000000000000002", DocumentID: "doc1", AnnotationID: "ann1", CommentIDs: []int64{1772366400000001},
 				Headline: "Ada Lovelace mentioned you", Body: "Please look, @Bob", ActionUser: &ada,
+				DocumentName: "The plan", URL: "https://app.example/doc1#ann1", Visibility: collab.VisibilityRestricted,
 			}}
+			s.DueTo = &DueRecipient{UserID: "u2", Name: "Bob", Email: "bob@example.com", Locale: "de", TimeZone: "Europe/Berlin"}
+		}),
+		event(collab.EmailUndeliverable, func(e *collab.Event, _ *Subject) {
+			e.DocumentID, e.AnnotationID = "", ""
+			e.Undeliverable = &collab.Undeliverable{UserID: "u2", Email: "bob@example.com", Reason: collab.EmailBounced, Time: 1772366399000}
 		}),
 		event(collab.WebhookDisabled, func(e *collab.Event, _ *Subject) {
 			e.OrganizationID, e.DocumentID, e.AnnotationID = "", "", ""
@@ -150,10 +156,16 @@ func TestPayloads(t *testing.T) {
 
 // TestContractPayloads checks the payloads in the contract's form, for events with a name there.
 func TestContractPayloads(t *testing.T) {
-	in := Surroundings{"Acme", "The plan", map[string]collab.Preferences{"u1": {Inbox: collab.PreferAll, Email: collab.PreferMine}}}
+	in := Surroundings{OrganizationName: "Acme", DocumentName: "The plan", Preferences: map[string]collab.Preferences{
+		"u1": {Inbox: collab.PreferAll, Email: collab.PreferMine},
+	}}
 	var all bytes.Buffer
 	for _, e := range examples() {
 		e.After.Priority = e.Type == collab.AnnotationUpdated
+		if in.Denied = nil; e.Type == collab.CommentAdded {
+			e.Annotation.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"u1"}}
+			in.Denied = []string{"u2"}
+		}
 		if e.ContractName() == "" {
 			continue
 		}

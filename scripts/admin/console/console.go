@@ -264,8 +264,8 @@ func (s *Console) add(p *shown, e rpc.Endpoint, res *rpc.Result, whole bool) err
 // mostExplained limits the explained events on a thread's page.
 const mostExplained = 25
 
-// comments returns the comments of a thread with the people notified of each comment's newest
-// event.
+// comments returns the comments of a thread with each comment's newest event, whose page explains
+// it, and the people notified of it.
 func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 	events, _, err := s.ask(p, "/operator/events/get", map[string]any{
 		"accountId": p.values.Get("accountId"), "organizationId": p.values.Get("organizationId"), "documentId": p.values.Get("documentId"),
@@ -278,7 +278,7 @@ func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 	for _, c := range list.Items {
 		unknown[c.Get("commentId").String()] = true
 	}
-	notified := map[string]string{} // by comment
+	notified, explained := map[string]string{}, map[string]answer.Value{} // by comment
 	for _, ev := range events.Items {
 		about := slices.DeleteFunc(ev.Get("commentIds").Items, func(id answer.Value) bool { return !unknown[id.String()] })
 		if len(about) == 0 {
@@ -290,9 +290,10 @@ func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 		}
 		for _, id := range about {
 			notified[id.String()], unknown[id.String()] = people, false
+			explained[id.String()] = ev.Get("eventId")
 		}
 	}
-	part := answer.Part{Title: "Comments", Columns: []string{"from", "createdAt", "text", "notified", "commentId"}}
+	part := answer.Part{Title: "Comments", Columns: []string{"from", "createdAt", "text", "notified", "eventId", "commentId"}}
 	for _, c := range list.Items {
 		text := c.Get("commentText")
 		if text.Empty() {
@@ -305,7 +306,7 @@ func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 			}
 		}
 		id := c.Get("commentId")
-		part.Rows = append(part.Rows, []answer.Value{c.Get("from"), c.Get("createdAt"), text, {Scalar: notified[id.String()]}, id})
+		part.Rows = append(part.Rows, []answer.Value{c.Get("from"), c.Get("createdAt"), text, {Scalar: notified[id.String()]}, explained[id.String()], id})
 	}
 	return []answer.Part{part}, nil
 }

@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	})}
 	w.call("", "/operator/accounts/add", `{"accountId": "acct", "name": "Acme <b>"}`)
 	w.call("acct", "/v2/commentannotations/add", `{"organizationId": "org", "createOrganization": true, "documentId": "doc", "createDocument": true,
-		"commentAnnotations": [{"annotationId": "thread", "commentData": [{"commentId": 1, "from": {"userId": "ann", "name": "Ann <i>"},
+		"commentAnnotations": [{"annotationId": "thread", "commentData": [{"commentId": 1, "triggerNotification": true, "from": {"userId": "ann", "name": "Ann <i>"},
 			"commentText": "{{bob}}: <script>alert(1)</script>", "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob & Co"}}]}]}]}`)
 	w.call("acct", "/v2/webhooks/add", `{"webhookId": "hook", "url": "https://hooks.example/<x>"}`)
 	w.call("acct", "/v2/organizations/folders/add", `{"organizationId": "org", "folders": [{"folderId": "f", "folderName": "Folder"}]}`)
@@ -99,7 +99,7 @@ func TestPages(t *testing.T) {
 		{"/folder?" + org + "&folderId=f", 200, []string{"Folder f"}},
 		{"/document?" + org + "&documentId=doc", 200, []string{`/console/thread?accountId=acct&annotationId=thread&documentId=doc&organizationId=org`}},
 		{"/thread?" + org + "&documentId=doc&annotationId=thread", 200, []string{
-			"Bob & Co: <script>alert(1)</script>", "Ann <i> (ann)", "Notified", `/console/user?accountId=acct&organizationId=org&userId=ann`,
+			"Bob & Co: <script>alert(1)</script>", "Ann <i> (ann)", "Notified", `/console/event?accountId=acct&eventId=`, `/console/user?accountId=acct&organizationId=org&userId=ann`,
 		}},
 		{"/user?" + org + "&userId=bob", 200, []string{"Bob", "Notifications config", "Auth permissions"}},
 		{"/webhook?accountId=acct&webhookId=hook", 200, []string{"Webhook hook"}},

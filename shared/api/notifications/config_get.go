@@ -29,6 +29,8 @@ type NotificationConfig struct {
 	Config   Channels     `json:"config" person:"out"`
 	Metadata Metadata     `json:"metadata" person:"out" doc:"Its document or organization"`
 	Level    collab.Level `json:"level,omitempty" person:"out" doc:"all: the user follows the document; otherwise absent"`
+	// of the organization
+	EmailState collab.EmailState `json:"emailState,omitempty" person:"out" doc:"With getOrganizationConfig: why the user's address in the organization accepts no email: an email bounced, or the user complained about one"`
 	*MailTimes
 }
 
@@ -100,7 +102,8 @@ one item, the preference for the organization, regardless of documentIds.
 'ALL' is everything. 'MINE' covers notifications that concern the user: as tagged, assigned,
 participating or named, not activity of a document that the user only follows. 'NONE' is nothing. Further channels, such as 'slack', are returned if they
 were set. 'level' is 'all' if the user follows the document. With getOrganizationConfig, the item
-has the times of emails if they were set.
+has the times of emails if they were set, and 'emailState' if the user's address bounced, or the
+user complained about an email.
 
 The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
 if it is disabled.`}
@@ -120,8 +123,12 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 	following := collab.Later(ctx, func() ([]collab.Level, error) { return s.Threads.Following(ctx, docs, req.UserID) })
 	documents, preferences := []string{""}, []collab.Preferences{{}}
 	var times collab.MailTimes
+	var state collab.EmailState
 	if req.GetOrganizationConfig {
 		preferences[0], times, err = s.Directory.OrganizationPreferences(ctx, org, req.UserID)
+		if err == nil {
+			state, err = s.Directory.EmailState(ctx, org, req.UserID)
+		}
 	} else {
 		documents = asked
 		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
@@ -143,7 +150,8 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
 			Level:    levels[d],
 
-			MailTimes: MailTimesOf(times),
+			EmailState: state,
+			MailTimes:  MailTimesOf(times),
 		}
 	}
 	call.Items = len(list)

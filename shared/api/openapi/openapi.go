@@ -115,7 +115,7 @@ func (d *Interface) Document() ([]byte, error) {
 			"title", "Collaboration data service",
 			"version", "2",
 			"summary", "Comment threads, notifications and webhooks for your product",
-			"description", strings.TrimSpace(introduction),
+			"description", introduce(),
 			"contact", obj("name", "The operator of this deployment"),
 			"license", obj("name", "Apache-2.0", "identifier", "Apache-2.0"),
 		),
@@ -315,6 +315,16 @@ func (s *schemas) event(t collab.EventType) object {
 		"timestamp", with(ref("schemas/Timestamp"), "description", "When it happened"),
 		"data", s.named(name+"Data", s.fields(name+"Data", reflect.TypeFor[webhook.EventData](), fields...)),
 	), []string{"type", "timestamp", "data"}))
+}
+
+// introduce returns the introduction with a table of all events.
+func introduce() string {
+	var table strings.Builder
+	table.WriteString("| event | occasion |\n|---|---|\n")
+	for _, t := range collab.EventTypes() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", t, occasions[t])
+	}
+	return strings.TrimSpace(strings.Replace(introduction, "{events}\n", table.String(), 1))
 }
 
 // hook is the post of an event.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/openapi"
@@ -50,6 +51,27 @@ func TestDocument(t *testing.T) {
 			err = os.WriteFile("../openapi-clients.json", clients, 0o644)
 		}
 		must.Do(t, err)
+	}
+}
+
+// TestEvents checks that the introduction lists every event with its occasion, and no other.
+func TestEvents(t *testing.T) {
+	var d struct {
+		Info     struct{ Description string }
+		Webhooks map[collab.EventType]struct{ Post struct{ Summary string } }
+	}
+	must.Do(t, json.Unmarshal([]byte(document(t)), &d))
+	_, list, _ := strings.Cut(d.Info.Description, "| event | occasion |\n|---|---|\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var want []string
+	for _, e := range collab.EventTypes() {
+		if d.Webhooks[e].Post.Summary == "" {
+			t.Errorf("%s has no occasion", e)
+		}
+		want = append(want, fmt.Sprintf("| `%s` | %s |", e, d.Webhooks[e].Post.Summary))
+	}
+	if diff := gocmp.Diff(want, strings.Split(list, "\n")); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 

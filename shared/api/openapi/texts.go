@@ -62,6 +62,7 @@ var occasions = map[collab.EventType]string{
 	collab.NotificationAdded:       "A notification was added",
 	collab.NotificationClicked:     "A user clicked a notification",
 	collab.NotificationDue:         "Notify a user on a channel",
+	collab.EmailUndeliverable:      "An email to a user bounced, or the user complained about one: the address gets no more",
 	collab.WebhookDisabled:         "A webhook endpoint of the account was disabled",
 }
 

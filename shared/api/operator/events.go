@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -46,7 +47,7 @@ type EventDelivery struct {
 type EventsGetRequest struct {
 	ofAccount
 	EventIDs       []string `json:"eventIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only these events; missing ones are skipped"`
-	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Events that notified people of a thread, newest first; with documentId and annotationId"`
+	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Events of a thread, newest first, whether they notified people or not; with documentId and annotationId"`
 	DocumentID     string   `json:"documentId" rule:"notnull,docid"`
 	AnnotationID   string   `json:"annotationId" rule:"notnull,id"`
 	rpc.PageRequest
@@ -63,8 +64,8 @@ func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
 	return reading("events/get", rpc.Method((*Service).EventsGet), `
-Get events and the state of their delivery. Select them by id, or by the thread that they notified
-people of. Events are stored for 30 days.`)
+Get events and the state of their delivery. Select them by id, or by their thread. Events are stored
+for 30 days.`)
 }
 
 // EventsGet returns events.
@@ -101,12 +102,9 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 	return page, nil
 }
 
-// mostLooked limits the notifications of a document to search for those of a thread.
-const mostLooked = 1_000
-
-// eventsOf returns the ids of the events that created notifications about a thread, newest first.
-// limit is the number of notifications to read at once.
-func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, limit int) (ids []string, next string, err error) {
+// eventsOf returns the ids of up to limit events of a thread before an id, newest first. next is
+// the last of them, "" at the end.
+func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, before string, limit int) (ids []string, next string, err error) {
 	org, err := s.Directory.FindOrganization(ctx, req.AccountID, req.OrganizationID, false)
 	if err != nil {
 		return nil, "", err
@@ -118,22 +116,11 @@ func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string
 	if err != nil {
 		return nil, "", err
 	}
-	q := collab.NotificationQuery{Of: documents[0].Ref(org)}
-	for looked := 0; len(ids) == 0 && looked < mostLooked; looked += limit {
-		var list []collab.InboxEntry
-		if list, next, err = s.Inbox.Notifications(ctx, org, q, at, limit); err != nil {
-			return nil, "", err
-		}
-		for _, n := range list {
-			if n.AnnotationID == req.AnnotationID {
-				ids = append(ids, n.ID)
-			}
-		}
-		if at = next; next == "" {
-			break
-		}
+	ids, more, err := s.Outbox.EventsOf(ctx, documents[0].Ref(org), req.AnnotationID, before, limit)
+	if more && len(ids) > 0 {
+		next = ids[len(ids)-1]
 	}
-	return ids, next, nil
+	return ids, next, err
 }
 
 // event returns an event with its deliveries, or nil if it does not exist.
@@ -195,6 +182,15 @@ type Explanation struct {
 	Mail    string           `json:"mail" doc:"sent, would be sent, or a reason why not"`
 	MailAt  collab.Timestamp `json:"mailAt,omitzero" doc:"When the email was sent"`
 	Email   string           `json:"email,omitempty" doc:"The email address"`
+	// by name
+	Channels []ChannelExplanation `json:"channels,omitempty" doc:"The further channels that the person wants, or was notified on"`
+}
+
+// ChannelExplanation is the effect of an event on one person on a further channel.
+type ChannelExplanation struct {
+	Channel string           `json:"channel"`
+	Outcome string           `json:"outcome" doc:"posted, would be posted, or a reason why not"`
+	At      collab.Timestamp `json:"at,omitzero" doc:"When notification.due was recorded"`
 }
 
 // EventsExplain is POST /operator/events/explain.
@@ -202,7 +198,7 @@ func EventsExplain() rpc.Endpoint {
 	return reading("events/explain", rpc.Method((*Service).EventsExplain), `
 Explain the notifications of an event: why people are notified or not, by current access,
 preferences and addresses. The response has the times at which the event reached an inbox, was
-read, or was sent by email.`)
+read, was sent by email, or was posted to webhooks for further channels.`)
 }
 
 // EventsExplain returns an explanation for each person concerned.
@@ -239,11 +235,16 @@ func explained(e delivery.Explanation) Explanation {
 		}
 		return would
 	}
-	return Explanation{
+	x := Explanation{
 		UserID: e.UserID, Name: collab.Deref(e.Name), Email: collab.Deref(e.Email),
 		Inbox: outcome(e.Inbox, "in it", "would be notified"), InboxAt: collab.Timestamp(e.Inbox.At), ReadAt: collab.Timestamp(e.Inbox.ReadAt),
 		Mail: outcome(e.Mail, "sent", "would be sent"), MailAt: collab.Timestamp(e.Mail.At),
 	}
+	for _, channel := range slices.Sorted(maps.Keys(e.Further)) {
+		o := e.Further[channel]
+		x.Channels = append(x.Channels, ChannelExplanation{channel, outcome(o, "posted", "would be posted"), collab.Timestamp(o.At)})
+	}
+	return x
 }
 
 // Pending is unfinished work.

@@ -37,10 +37,12 @@ type UserWithRole struct {
 	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"Expiry of the role, in seconds since epoch"`
 	Locale     string      `json:"locale,omitempty" doc:"The language of emails and headlines for the user"`
 	TimeZone   string      `json:"timeZone,omitempty" doc:"The user's time zone"`
+
+	EmailState collab.EmailState `json:"emailState,omitempty" doc:"Why the address accepts no email: an email bounced, or the user complained about one. Another address ends it"`
 }
 
 func answered(m collab.Member) UserWithRole {
-	return UserWithRole{m.User, m.Role, m.Expires, m.Locale, m.TimeZone}
+	return UserWithRole{User: m.User, AccessRole: m.Role, ExpiresAt: m.Expires, Locale: m.Locale, TimeZone: m.TimeZone}
 }
 
 // Get is POST /v2/users/get.
@@ -57,6 +59,7 @@ combine: for groups, the response has only users of the level. With searchKey, a
 most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document can
 be a second late. Users of a folder or document have each field of their profile from the nearest
 level that has it, among the document, its folders and the organization, unless ownFields is true.
+'emailState' is there if the user's address bounced, or the user complained about an email.
 
 For a person, the list has the users of a document, its folders and its organization that can see
 the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -108,12 +111,21 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			}
 		}
 	}
+	found := collab.Where(members, func(m collab.FoundMember) bool { return finds(m.User) })
+	marks, err := s.Directory.Undeliverable(ctx, in.OrganizationRef, collab.Map(found, func(m collab.FoundMember) collab.User { return m.User }))
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range members {
 		if !finds(m.User) {
 			position = m.Position
 			continue
 		}
-		text := rpc.JSON(answered(m.Member))
+		user := answered(m.Member)
+		if mark := marks[m.UserID]; mark.Email == collab.Deref(m.Email) {
+			user.EmailState = mark.Reason
+		}
+		text := rpc.JSON(user)
 		if !page.AddTo(m.In.Document.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
 			return page, nil

@@ -59,7 +59,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 		Accounts: accounts.New(t), Directory: d, Threads: threads, Deletion: deletion.New(threads, inboxes),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
 		Queue: queue.Tasks{Events: queue.New(c.SQS, c.EventsURL, c.Log), Calls: queue.New(c.SQS, c.CallsURL, c.Log)},
-		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls,
+		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailLink: c.Mail.Look.Link,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,
 	}
 	if c.Mail.From != "" {

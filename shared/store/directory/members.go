@@ -69,20 +69,27 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource concurrently. If create is true, it adds missing ones.
-// It also ends their removal from the resource. It does not check the resource. The errors
-// correspond to users: NOT_FOUND if the user is missing and create is false.
+// It also ends their removal from the resource, and the mark of an address that changes. It does not
+// check the resource. The errors correspond to users: NOT_FOUND if the user is missing and create is
+// false.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
 	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
+	moved := make([]bool, len(users))
 	c := changes[memberItem]{s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
 		if !exists && !create {
 			return errNoUser
 		}
-		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
+		return changeMember(req, in, users[i], func(m *collab.Member) { moved[i] = movesAddress(m, func() { change(i, m) }) })(it)
 	}}
 	errs := c.all(ctx)
 	s.forgetProfiles(users...)
+	for i, user := range users {
+		if moved[i] && errs[i] == nil {
+			errs[i] = s.endUndeliverable(ctx, in.OrganizationRef, user)
+		}
+	}
 	if !create {
 		return errs
 	}
@@ -104,11 +111,11 @@ func (s *Store) AddUnlessRemoved(
 	if err != nil {
 		return err
 	}
-	member := memberKey(in, user)
+	member, moved := memberKey(in, user), false
 	c := changes[memberItem]{s, req, always("the user"), []keys.Key{member}, func(_ int, it *memberItem, _ bool) error {
-		return changeMember(req, in, user, change)(it)
+		return changeMember(req, in, user, func(m *collab.Member) { moved = movesAddress(m, func() { change(m) }) })(it)
 	}}
-	return s.Try(ctx, c.subject(0), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+	err = s.Try(ctx, c.subject(0), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		found, err := s.GetAll(ctx, append(removals[:len(removals):len(removals)], member), true)
 		if err != nil || found[member] == nil && len(found) > 0 {
 			return nil, err
@@ -123,6 +130,10 @@ func (s *Store) AddUnlessRemoved(
 		}
 		return writes, nil
 	})
+	if err == nil && moved {
+		err = s.endUndeliverable(ctx, in.OrganizationRef, user)
+	}
+	return err
 }
 
 // removedKeys returns the keys of a user's removals from a resource and from those above.

@@ -2,7 +2,9 @@ package inbox
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -93,8 +95,8 @@ func (t *ToNotify) EndLeft(why string) {
 	t.pointers = nil
 }
 
-// Finish ends the wait of the list's ended entries, in t.Ended. Entries of an email record when
-// it ended, and the reason why they were left out.
+// Finish ends the wait of the list's ended entries, in t.Ended. Entries record when it ended, and
+// the reason why they were left out.
 func (t *ToNotify) Finish(ctx context.Context) error {
 	for why, positions := range t.Ended {
 		err := store.Each(ctx, len(positions), func(ctx context.Context, i int) error {
@@ -128,6 +130,9 @@ func (t *ToNotify) ended(why, position string) store.Write {
 		if why != "" {
 			change = change.Set(expression.Name(keys.EmailWhy), expression.Value(why))
 		}
+	} else {
+		ended := strings.TrimSpace(fmt.Sprint(t.reader.Millis(), " ", why))
+		change = change.Set(expression.NameNoDotSplit(keys.ChannelEnded+t.channel), expression.Value(ended))
 	}
 	k := keys.Key{PK: keys.UserNotification(t.reader.org, t.reader.user, 0, "").PK, SK: position}
 	return store.Update(k, change, waits.AttributeExists())

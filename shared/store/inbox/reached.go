@@ -3,9 +3,12 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"strconv"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/store"
 )
 
 // Reached is the state of a notification in a user's inbox.
@@ -17,6 +20,15 @@ type Reached struct {
 	Email   bool          // an email is due
 	EndedAt collab.Millis // when an email left, or was decided against; 0 for not yet
 	Why     string        // reason for no email; "" if one left
+
+	Further map[string]ReachedBy // by channel
+}
+
+// ReachedBy is the state of a notification on a further channel.
+type ReachedBy struct {
+	Waits   bool          // for a notification.due event
+	EndedAt collab.Millis // when the event was recorded, or was decided against; 0 for not yet
+	Why     string        // reason for no event; "" if one was recorded
 }
 
 // Reached returns the state of a notification in the inboxes of users, by user. at is the
@@ -37,7 +49,29 @@ func (s *Store) Reached(
 		if err := cmp.Or(found[state(u)].Decode(&did), found[entry(u)].Decode(&is)); err != nil {
 			return nil, err
 		}
-		all[u] = Reached{found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Notices[collab.EmailChannel] != "", is.EndedAt, is.Why}
+		all[u] = Reached{
+			found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Notices[collab.EmailChannel] != "", is.EndedAt, is.Why,
+			further(found[entry(u)], is.Notices),
+		}
 	}
 	return all, nil
+}
+
+// further returns the states of an entry on further channels: of the notices it waits for, and of
+// ended ones.
+func further(it store.Item, waiting map[string]string) map[string]ReachedBy {
+	all := map[string]ReachedBy{}
+	for name := range it {
+		if channel, ended := strings.CutPrefix(name, keys.ChannelEnded); ended {
+			at, why, _ := strings.Cut(it.Text(name), " ")
+			ms, _ := strconv.ParseInt(at, 10, 64)
+			all[channel] = ReachedBy{EndedAt: ms, Why: why}
+		}
+	}
+	for channel := range waiting {
+		if channel != collab.EmailChannel {
+			all[channel] = ReachedBy{Waits: true}
+		}
+	}
+	return all
 }

@@ -34,9 +34,11 @@ func (s *Store) Record(events ...*collab.Event) []store.Write {
 		if err != nil {
 			panic(err) // events always encode
 		}
-		writes = append(writes, s.PutTask(&task.Task{
-			TaskRef: EventTask(ev.Account, ev.ID), Due: s.Millis(), Body: string(body), Expires: Expiry(s.Millis()),
-		}))
+		t := &task.Task{TaskRef: EventTask(ev.Account, ev.ID), Due: s.Millis(), Body: string(body), Expires: Expiry(s.Millis())}
+		if ev.AnnotationID != "" {
+			t.Org, t.OrgUpd = keys.EventPartition(ev.Document()), keys.EventOf(ev.AnnotationID, ev.ID)
+		}
+		writes = append(writes, s.PutTask(t))
 	}
 	return writes
 }
@@ -92,4 +94,26 @@ func (s *Store) EventBody(ctx context.Context, acct, id string) (collab.JSON, er
 		err = collab.Errorf(collab.NotFound, "event %q does not exist", id)
 	}
 	return collab.JSON(found[k].Text(keys.Body)), err
+}
+
+// EventsOf returns the ids of up to limit events of a thread, newest first, with or without
+// recipients: those before an id, unless it is "". It reads with eventual consistency. If more is
+// true, further events exist.
+func (s *Store) EventsOf(ctx context.Context, doc collab.DocumentRef, annotation, before string, limit int) (ids []string, more bool, err error) {
+	of := store.Children(keys.EventOf(annotation, ""))
+	if before != "" {
+		of = of.Before(keys.EventOf(annotation, before))
+	}
+	items, more, err := s.QueryPage(ctx, store.Scan{Index: keys.IndexOrg, PK: keys.EventPartition(doc), Keys: of, Newest: true, Limit: limit + 1})
+	if len(items) > limit {
+		items, more = items[:limit], true
+	}
+	for _, it := range items {
+		t, err := keys.ParseTask(it.Key())
+		if err != nil {
+			return nil, false, store.Unreadable(it.Key(), err)
+		}
+		ids = append(ids, t.ID)
+	}
+	return ids, more, err
 }

@@ -57,6 +57,10 @@ type Task struct {
 	Failure        string        `dynamodbav:"why,omitempty"` // of the last attempt
 	Expires        int64         `dynamodbav:"ttl,omitempty"` // Unix seconds; 0 for never
 
+	// Key in index org of the task of a thread's event; it never changes.
+	Org    string `dynamodbav:"org,omitempty"`
+	OrgUpd string `dynamodbav:"orgu,omitempty"`
+
 	Next   collab.Millis `dynamodbav:"-"` // when the relay sends a message
 	Failed bool          `dynamodbav:"-"` // it waits for the operator
 

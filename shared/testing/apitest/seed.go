@@ -34,6 +34,7 @@ type Account struct {
 	Folders       []Folder        `json:"folders"`
 	Documents     []Document      `json:"documents"`
 	Preferences   []Preference    `json:"preferences"`
+	Undeliverable []Undeliverable `json:"undeliverable"`
 }
 
 // Organization is an organization of a Seed. The default name is the id.
@@ -72,6 +73,12 @@ type Preference struct {
 	User         string            `json:"userId"`
 	Inbox        collab.Preference `json:"inbox"`
 	Email        collab.Preference `json:"email"`
+}
+
+// Undeliverable is the mark of an address that accepts no email.
+type Undeliverable struct {
+	Organization string `json:"organizationId"`
+	collab.Undeliverable
 }
 
 // write creates the account with its data.
@@ -121,6 +128,11 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		err := to.Directory.SetPreferences(ctx, in(p.Organization), []string{p.User}, documents, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
 		if err != nil {
 			return fmt.Errorf("seed preference of %q: %w", p.User, err)
+		}
+	}
+	for _, u := range a.Undeliverable {
+		if _, err := to.Directory.MarkUndeliverable(ctx, in(u.Organization), u.Undeliverable); err != nil {
+			return fmt.Errorf("seed mark of %q: %w", u.UserID, err)
 		}
 	}
 	return nil

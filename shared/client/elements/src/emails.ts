@@ -16,7 +16,7 @@ const dayOf = (day: number, weekday: 'long' | 'narrow'): string => new Date(2026
 const MOST_QUIET = 6; // days
 
 /**
- * The times of the reader's emails: a line at the end of the inbox, which loads when it is opened.
+ * The times of the reader's emails: a line at the end of the inbox, which loads when the inbox or the line is opened. It warns of an address that accepts no email.
  */
 export class EmailsElement extends LitElement {
   @property({attribute: false}) access!: Access;
@@ -28,6 +28,7 @@ export class EmailsElement extends LitElement {
   override render() {
     const {emails} = this;
     return html`
+      ${emails?.state ? html`<p class="error" role="status" part="email-refused">${say('emailRefused')}</p>` : nothing}
       <details part="emails" @toggle=${(e: Event) => (e.target as HTMLDetailsElement).open && this.#ask()}>
         <summary class="soft">${say('emails')}</summary>
         ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}
@@ -65,6 +66,11 @@ export class EmailsElement extends LitElement {
   #change(what: Partial<Emails>): void {
     const {timeZone} = Intl.DateTimeFormat().resolvedOptions();
     void this.#ask({...this.emails!, ...what, timeZone});
+  }
+
+  /** Reads the setting again. */
+  load(): void {
+    void this.#ask();
   }
 
   /** Reads the setting, or shows and sets the reader's choice. */

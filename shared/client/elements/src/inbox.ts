@@ -5,6 +5,7 @@ import {repeat} from 'lit/directives/repeat.js';
 import {Connected} from './access.js';
 import {avatar} from './avatar.js';
 import './emails.js';
+import type {EmailsElement} from './emails.js';
 import {focused, KeepFocus} from './focus.js';
 import {filled} from './links.js';
 import {inboxOf, type Inbox} from './notifications.js';
@@ -172,6 +173,7 @@ export class InboxElement extends Connected {
     if (e.newState !== 'open') return;
     this.#place();
     void this.#inbox.look();
+    this.renderRoot.querySelector<EmailsElement>('collab-emails')?.load();
   };
 
   #toggled = (e: ToggleEvent): void => {

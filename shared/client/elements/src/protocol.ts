@@ -124,6 +124,8 @@ export interface Emails {
   /** Times without emails, in timeZone. */
   quiet?: Quiet | undefined;
   timeZone?: string | undefined;
+  /** Why the reader's address accepts no email, if it does not. */
+  state?: string | undefined;
   /** The preferences for the organization. */
   config: Channels;
 }
@@ -322,9 +324,9 @@ const REQUESTS = {
   /** The times of the reader's emails, after setting them if set is given. */
   async emails(to: Access, {set}: {set?: Emails}) {
     if (!set) {
-      const {config, mailFrequency, mailDay, mailHour, quietHours, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
+      const {config, mailFrequency, mailDay, mailHour, quietHours, timeZone, emailState} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
       const frequency = config.email === 'NONE' ? 'never' : (mailFrequency ?? 'instant');
-      return {frequency, day: mailDay ?? DAYS[0], hour: mailHour ?? DAILY, quiet: quietHours, timeZone, config} as Emails;
+      return {frequency, day: mailDay ?? DAYS[0], hour: mailHour ?? DAILY, quiet: quietHours, timeZone, state: emailState, config} as Emails;
     }
     const {config} = set;
     const never = set.frequency === 'never';
