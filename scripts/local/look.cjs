@@ -123,6 +123,13 @@ function equal(what, got, wanted) {
   if (JSON.stringify(got) !== JSON.stringify(wanted)) problems.add(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
 }
 
+// focusedName returns the name of the focused element, in any shadow root.
+const focusedName = (page) => page.evaluate(() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at?.ariaLabel || at?.textContent.trim();
+});
+
 // comment sends a comment on the selected text, and returns its thread.
 async function comment(page, text) {
   await page.getByRole('button', {name: 'Comment on the selected text'}).click();
@@ -159,4 +166,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, comment, marked, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, comment, marked, run};

@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
+  const parts = [typing, composing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
   for (const part of parts) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -38,6 +38,71 @@ async function typing(context) {
   equal('the code', await thread.locator('pre').innerText(), 'let a = *b*;\n  let c;\n');
   await thread.getByRole('button', {name: /^Edit/}).click();
   equal('its source', await thread.getByRole('textbox', {name: /^Edit/}).inputValue(), 'Code:\n```js\nlet a = *b*;\n  let c;\n```');
+}
+
+// composing formats a text with the buttons below it, and looks at it before it is sent.
+async function composing(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.evaluate(async () => (await import('/pages/elements.min.js')).setUploads(async (file) => `${location.origin}/pages/icon.svg?${file.name}`));
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const composer = page.locator('collab-composer.new');
+  const box = composer.getByRole('textbox');
+  const tools = composer.getByRole('toolbar', {name: 'Formatting'});
+  const tool = (name) => tools.getByRole('button', {name, exact: true});
+  equal('the tools', await tools.getByRole('button').evaluateAll((list) => list.map((e) => e.ariaLabel)), ['Mention people', 'Emoji', 'Attach files', 'Bold', 'List', 'Code', 'Preview']);
+  const mark = (from, to) => box.evaluate((e, [from, to]) => e.setSelectionRange(from, to), [from, to]);
+  await box.fill('one two\nthree');
+  for (const [name, from, to, text, selected] of [
+    ['Bold', 4, 7, 'one **two**\nthree', 'two'], ['Bold', 6, 9, 'one two\nthree', 'two'], ['Code', 8, 13, 'one two\n`three`', 'three'], ['Code', 9, 14, 'one two\nthree', 'three'],
+    ['List', 5, 10, '- one two\n- three', '- one two\n- three'], ['List', 0, 17, 'one two\nthree', 'one two\nthree'],
+  ]) {
+    await mark(from, to);
+    await tool(name).click();
+    equal(`the text after ${name}`, await box.inputValue(), text);
+    equal(`the selected text after ${name}`, await box.evaluate((e) => e.value.slice(e.selectionStart, e.selectionEnd)), selected);
+    equal(`the focus after ${name}`, await look.focusedName(page), 'Write a comment. Type @ to mention people.');
+  }
+  await page.keyboard.press('Control+z');
+  equal('what is undone', await box.inputValue(), '- one two\n- three');
+  await box.fill('Hello');
+  await tool('Mention people').click();
+  await composer.getByRole('option', {name: 'Bob Builder'}).click();
+  await tool('Emoji').click();
+  const palette = page.getByRole('menu', {name: 'Emoji'});
+  await palette.getByRole('menuitemcheckbox', {name: '🎉'}).click();
+  equal('a mention and an emoji', await box.inputValue(), 'Hello @Bob Builder 🎉');
+  // By keyboard: one stop for all tools.
+  await page.keyboard.press('Tab');
+  equal('the first tool', await look.focusedName(page), 'Mention people');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await palette.waitFor();
+  await look.runAxe(page, 'emojis');
+  await page.keyboard.press('Escape');
+  await palette.waitFor({state: 'detached'});
+  equal('the focus after the palette', await look.focusedName(page), 'Emoji');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  equal('the last tool', await look.focusedName(page), 'Preview');
+  await box.fill('Hello **Bob**\n- one\n- two');
+  await tool('Preview').click();
+  const preview = composer.getByRole('region', {name: 'Preview'});
+  equal('the preview', await preview.evaluate((e) => [e.querySelector('strong, b').textContent, e.querySelectorAll('li').length]), ['Bob', 2]);
+  await look.runAxe(page, 'a preview');
+  await tool('Preview').click();
+  equal('the text after the preview', await box.inputValue(), 'Hello **Bob**\n- one\n- two');
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), tool('Attach files').click()]);
+  await chooser.setFiles({name: 'plan.pdf', mimeType: 'application/pdf', buffer: Buffer.from('plan')});
+  await want('the file', composer.getByRole('button', {name: 'Remove plan.pdf'}));
+  await box.press('Control+Enter');
+  await until(async () => (await started('Hello Bob'))?.comments[0].attachments?.[0].name === 'plan.pdf');
+  // A reply is one line high until it is focused.
+  const reply = page.locator('collab-thread[open] collab-composer');
+  await page.locator('collab-thread[open]').evaluate((e) => e.focus());
+  const height = () => reply.evaluate((e) => e.getBoundingClientRect().height);
+  await until(async () => (await height()) < 50);
+  await reply.getByRole('textbox').focus();
+  await until(async () => (await height()) > 100);
 }
 
 // finding mentions people by any word of their names, and seeks threads by words in any order.

@@ -45,7 +45,8 @@ export const base = css`
   .row { display: flex; align-items: center; gap: 6px; flex-wrap: wrap; }
   .grow { flex: 1; min-width: 0; }
   .error { color: var(--_danger); }
-  .lock { flex: none; width: 14px; height: 14px; fill: currentColor; }
+  svg.icon { flex: none; display: block; width: 16px; height: 16px; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
+  button.icon { display: grid; place-items: center; flex: none; width: 28px; padding: 0; color: var(--_soft); }
   .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
   .avatar {
     flex: none; width: 28px; height: 28px; border-radius: 50%; display: grid; place-items: center; overflow: hidden; font-size: 11px; font-weight: 650; color: #fff;
@@ -61,6 +62,19 @@ export const base = css`
   @media (forced-colors: active) { .dot { background: Highlight; forced-color-adjust: none; } button[aria-pressed='true'] { border-color: Highlight; } }
   @media print { button, input, select, textarea, summary, .said { display: none !important; } }
   @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s; } }
+`;
+
+/** Styles of the content of comments. */
+export const rich = css`
+  .text { overflow-wrap: anywhere; white-space: pre-wrap; }
+  .text.html { white-space: normal; }
+  .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
+  .html ul { list-style: disc; padding-inline-start: 22px; } .html ol { list-style: decimal; padding-inline-start: 22px; } .html p + p { margin-top: .6em; }
+  .html blockquote { margin: 4px 0; padding-inline-start: 8px; border-inline-start: 3px solid var(--_line); color: var(--_soft); }
+  .html code { background: var(--_raised); border-radius: 4px; padding: 0 3px; }
+  .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
+  .mention { color: var(--_accent); font-weight: 600; }
+  .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
 `;
 
 /** Styles of elements in pages: the frame has the direction of its texts. */

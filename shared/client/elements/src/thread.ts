@@ -3,13 +3,14 @@ import {property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
-import {avatar, lock} from './avatar.js';
+import {avatar} from './avatar.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
 import {contentOf, filesOf, prepare, sourceOf} from './content.js';
 import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
+import {icon} from './icons.js';
 import {filled} from './links.js';
 import {lostDrafts} from './lost.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
@@ -17,7 +18,7 @@ import {nameOf} from './person.js';
 import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
-import {frame} from './styles.js';
+import {frame, rich} from './styles.js';
 import './suggestion.js';
 import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
@@ -80,6 +81,7 @@ export class ThreadElement extends Connected {
 
   static override styles = [
     ...frame,
+    rich,
     css`
       article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
@@ -95,15 +97,6 @@ export class ThreadElement extends Connected {
       .body { grid-column: 2; min-width: 0; }
       .fold { max-height: 12lh; overflow: clip; }
       @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer, .follow { display: none; } }
-      .text { overflow-wrap: anywhere; white-space: pre-wrap; }
-      .text.html { white-space: normal; }
-      .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
-      .html ul { list-style: disc; padding-inline-start: 22px; } .html ol { list-style: decimal; padding-inline-start: 22px; } .html p + p { margin-top: .6em; }
-      .html blockquote { margin: 4px 0; padding-inline-start: 8px; border-inline-start: 3px solid var(--_line); color: var(--_soft); }
-      .html code { background: var(--_raised); border-radius: 4px; padding: 0 3px; }
-      .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
-      .mention { color: var(--_accent); font-weight: 600; }
-      .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
       .waiting > :not(.soft) { opacity: .85; }
       .actions { min-height: 24px; font-size: .93em; }
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
@@ -111,7 +104,7 @@ export class ThreadElement extends Connected {
       article > .actions { margin-inline-start: 38px; }
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
-      .seers .lock { align-self: center; }
+      .seers .icon { align-self: center; }
       .reply, .follow { margin-top: 8px; }
       .follow { font-size: .93em; }
       .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
@@ -286,7 +279,7 @@ export class ThreadElement extends Connected {
     if (!people) return nothing;
     const others = people.filter((p) => p.userId !== store.user.userId);
     const names = [...others.map((p) => nameOf(store.named(p))), ...(others.length < people.length ? [say('you')] : [])];
-    return html`<p class="seers" part="seers">${lock}<span>${say('only', {names: joined(names)})}</span></p>`;
+    return html`<p class="seers" part="seers">${icon('lock')}<span>${say('only', {names: joined(names)})}</span></p>`;
   }
 
   /** The name of the user who resolved it, or "". */

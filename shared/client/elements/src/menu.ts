@@ -1,0 +1,20 @@
+import type {Choice} from './late.js';
+
+/** The code that is rarely needed. */
+export const late = (): Promise<typeof import('./late.js')> => import('./late.js');
+
+/** Opens a menu at the button that was clicked, or closes it. */
+export function openMenu(e: Event, label: string, choices: Choice[]): void {
+  e.preventDefault(); // a second click would open it again
+  const button = e.currentTarget as HTMLButtonElement;
+  late().then((l) => l.menu(button, label, choices), failed);
+}
+
+/** Opens the palette of emojis at the button that was clicked, or closes it. */
+export function openEmojis(e: Event, label: string, choose: (emoji: string) => void, chosen = (_: string) => false): void {
+  e.preventDefault();
+  const button = e.currentTarget as HTMLButtonElement;
+  late().then((l) => l.emojis(button, label, choose, chosen), failed);
+}
+
+const failed = (e: unknown): void => console.error('collabdata: late.min.js, which belongs next to elements.min.js, could not be loaded', e);
