@@ -130,6 +130,20 @@ const focusedName = (page) => page.evaluate(() => {
   return at?.ariaLabel || at?.textContent.trim();
 });
 
+// act chooses from the menu of a thread, or of its n-th comment. keys uses the keyboard.
+async function act(thread, name, {n = 0, keys = false} = {}) {
+  const button = thread.getByRole('button', {name: /^More actions/}).nth(n);
+  const menu = thread.page().getByRole('menu');
+  const choice = menu.getByRole('menuitem', {name, exact: true}).or(menu.getByRole('menuitemradio', {name, exact: true}));
+  for (const element of [button, choice]) await (keys ? element.press('Enter') : element.click());
+}
+
+// restrict chooses that only some people see the thread that is being written.
+async function restrict(page) {
+  await page.getByRole('button', {name: /^Visible to/}).press('Enter');
+  await page.getByRole('menuitemradio', {name: 'Only these people'}).press('Enter');
+}
+
 // comment sends a comment on the selected text, and returns its thread.
 async function comment(page, text) {
   await page.getByRole('button', {name: 'Comment on the selected text'}).click();
@@ -166,4 +180,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, comment, marked, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, act, restrict, comment, marked, run};

@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, composing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
+  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
   for (const part of parts) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -36,7 +36,7 @@ async function typing(context) {
   equal('the text of code', (await started('let a')).comments[0].commentText, 'Code:\nlet a = *b*;\n  let c;');
   const thread = page.locator('collab-thread[open]');
   equal('the code', await thread.locator('pre').innerText(), 'let a = *b*;\n  let c;\n');
-  await thread.getByRole('button', {name: /^Edit/}).click();
+  await look.act(thread, 'Edit');
   equal('its source', await thread.getByRole('textbox', {name: /^Edit/}).inputValue(), 'Code:\n```js\nlet a = *b*;\n  let c;\n```');
 }
 
@@ -103,6 +103,64 @@ async function composing(context) {
   await until(async () => (await height()) < 50);
   await reply.getByRole('textbox').focus();
   await until(async () => (await height()) > 100);
+}
+
+// acting uses the menus of a thread, of which one has all that is done to it.
+async function acting(context) {
+  const ann = {userId: 'ann', name: 'Ann Archer', photoUrl: `${url}/pages/icon.svg`};
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'acted', commentData: [{commentId: 1, commentText: 'Act on me', from: ann}, {commentId: 2, commentText: 'A reply', from: bob}]}]});
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await open(context, '/demo?as=ann');
+  const closed = page.locator('collab-thread', {hasText: 'Act on me'});
+  await closed.waitFor();
+  const chrome = (e) => [...e.shadowRoot.querySelector('article').children].filter((child) => child.localName !== 'ol' && child.checkVisibility()).map((child) => child.getBoundingClientRect().height < 48);
+  equal('the lines of chrome of a closed thread', await closed.evaluate(chrome), [true, true]);
+  await page.evaluate(() => document.querySelector('collab-threads').open('acted'));
+  const thread = page.locator('collab-thread[open]');
+  await want('the reply', thread.getByText('A reply'));
+  const button = thread.getByRole('button', {name: 'More actions', exact: true});
+  const menu = thread.getByRole('menu', {name: 'More actions'});
+  const state = () => button.evaluate((e) => [e.ariaHasPopup, e.ariaExpanded]);
+  equal('the button of the menu', await state(), ['menu', 'false']);
+  equal('the picture', await thread.locator('img').first().evaluate((e) => e.src), ann.photoUrl);
+  equal('the time', await thread.locator('time').first().evaluate((e) => [e.innerText, e.title === new Date(e.dateTime).toLocaleString('en', {dateStyle: 'medium', timeStyle: 'short'})]), ['just now', true]);
+  equal('the lines of chrome', await thread.evaluate(chrome), [true, true]);
+  await button.press('Enter');
+  await menu.waitFor();
+  equal('the open button', await state(), ['menu', 'true']);
+  equal('the choices', await menu.getByRole('menuitem').allInnerTexts(), ['Edit', 'Copy link', 'Mark as unread', 'Delete']);
+  equal('the levels and readers', await menu.getByRole('menuitemradio').allInnerTexts(), ['Everyone', 'Only Bob Builder and you', 'As for the document', 'Follow', 'Only mentions', 'Mute']);
+  const path = [await look.focusedName(page)];
+  for (const key of ['ArrowDown', 'ArrowUp', 'ArrowUp', 'Home', 'End', 'm', 'm']) {
+    await page.keyboard.press(key);
+    path.push(await look.focusedName(page));
+  }
+  equal('the path of the keys', path, ['Edit', 'Copy link', 'Edit', 'Delete', 'Edit', 'Delete', 'Mark as unread', 'Mute']);
+  await look.check(page, 'reports-menu', {whole: false});
+  await page.keyboard.press('Escape');
+  await menu.waitFor({state: 'detached'});
+  equal('the focus after Escape', await look.focusedName(page), 'More actions');
+  equal('the closed button', await state(), ['menu', 'false']);
+  for (const count of [1, 0]) { // a second click closes it
+    await button.click();
+    await until(async () => (await menu.count()) === count);
+  }
+  await look.act(thread, 'Only Bob Builder and you');
+  await want('its readers', thread.getByText('Only Bob Builder and you'));
+  await until(async () => (await started('Act on me')).visibility.userIds?.join() === 'bob');
+  await look.act(thread, 'Everyone');
+  await until(async () => (await started('Act on me')).visibility.type === 'public');
+  await look.act(thread, 'Copy link');
+  equal('the copied link', await page.evaluate(() => navigator.clipboard.readText()), `${url}/demo?as=ann#collab-thread=acted&comment=1`);
+  await look.act(thread, 'Edit');
+  await thread.getByRole('textbox', {name: /^Edit/}).fill('Act on me, now');
+  await thread.getByRole('button', {name: 'Save'}).click();
+  await until(async () => (await started('Act on me, now')) !== undefined);
+  await thread.getByRole('button', {name: 'Resolve', exact: true}).click();
+  await until(async () => (await started('Act on me')).status.id === 'RESOLVED');
+  // The menu of a reply by somebody else.
+  await thread.getByRole('button', {name: /^More actions for the comment/}).click();
+  equal('the choices for a reply', await page.getByRole('menuitem').allInnerTexts(), ['Copy link']);
 }
 
 // finding mentions people by any word of their names, and seeks threads by words in any order.
@@ -184,7 +242,7 @@ async function losing(context) {
 
   await page.evaluate(() => document.querySelector('collab-threads').open('kept'));
   const thread = page.locator('collab-thread[open]', {hasText: 'Stays'});
-  await thread.getByRole('button', {name: /^Edit/}).click();
+  await look.act(thread, 'Edit', {n: 1});
   await thread.getByRole('textbox', {name: /^Edit/}).fill('Mine, and much more');
   await call('/v2/commentannotations/comments/delete', {annotationId: 'kept', commentIds: [2]});
   const edit = page.getByRole('group', {name: 'The comment that you edited was deleted. Your text:'});
@@ -199,7 +257,7 @@ async function conflicting(context) {
   await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'twice', commentData: [{commentId: 1, commentText: 'First text', from: {userId: 'ann', name: 'Ann Archer'}}]}]});
   const tabs = [await open(context, '/demo?as=ann#collab-thread=twice'), await open(context, '/demo?as=ann#collab-thread=twice')];
   const threads = tabs.map((tab) => tab.locator('collab-thread[open]'));
-  for (const thread of threads) await thread.getByRole('button', {name: /^Edit/}).click();
+  for (const thread of threads) await look.act(thread, 'Edit');
   const save = async (i, text) => {
     await threads[i].getByRole('textbox', {name: /^Edit/}).fill(text);
     await threads[i].getByRole('button', {name: 'Save'}).click();
@@ -219,7 +277,7 @@ async function conflicting(context) {
   await until(async () => (await started('Text of')).comments[0].commentText === 'Text of the first tab');
   await conflict.waitFor({state: 'detached'}).catch(() => problems.add('a conflict stays'));
   // Reactions and replies are no conflicts, and neither is a repeated save.
-  await threads[0].getByRole('button', {name: /^Edit/}).click();
+  await look.act(threads[0], 'Edit');
   await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'twice', commentId: 1, emoji: '👍', from: bob});
   await call('/v2/commentannotations/comments/add', {annotationId: 'twice', commentData: [{commentText: 'A reply', from: bob}]});
   await want('the reply', threads[0].getByText('A reply'));

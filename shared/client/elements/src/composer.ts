@@ -181,14 +181,14 @@ export class Composer extends LitElement {
   /** The buttons below the text. Arrow keys move between them. */
   #tools(): unknown {
     const old = this.target?.targetText;
-    const tool = (name: Icon, key: Key, act: (e: Event) => void, pressed?: boolean) => html`<button type="button" class="icon" part=${name === 'pencil' ? 'suggest' : 'tool'} tabindex=${name === 'mention' ? 0 : -1}
-      aria-label=${say(key)} title=${say(key)} aria-pressed=${pressed ?? nothing} ?disabled=${this.preview && name !== 'eye'} aria-haspopup=${name === 'emoji' ? 'menu' : nothing} @click=${act}>${icon(name)}</button>`;
+    const tool = (name: Icon, key: Key, act: (e: Event) => void) => html`<button type="button" class="icon" part=${name === 'pencil' ? 'suggest' : 'tool'} tabindex=${name === 'mention' ? 0 : -1}
+      aria-label=${say(key)} title=${say(key)} aria-pressed=${name === 'eye' ? this.preview : nothing} aria-expanded=${name === 'pencil' ? this.change !== undefined : nothing} ?disabled=${this.preview && name !== 'eye'} aria-haspopup=${name === 'emoji' ? 'menu' : nothing} @click=${act}>${icon(name)}</button>`;
     return html`${tool('mention', 'mention', this.#mention)}
       ${tool('emoji', 'emoji', (e) => openEmojis(e, say('emoji'), (emoji) => this.#put(emoji)))}
       ${!this.submit && uploadOf() ? html`${tool('attach', 'attach', () => this.picker.click())}<input type="file" multiple hidden @change=${this.#picked}>` : nothing}
       ${tool('bold', 'bold', () => this.#format('b'))}${tool('list', 'list', () => this.#format('l'))}${tool('code', 'code', () => this.#format('e'))}
-      ${old ? tool('pencil', 'suggestChange', () => this.#suggest(this.change === undefined ? old : undefined), this.change !== undefined) : nothing}
-      <span class="grow"></span>${tool('eye', 'preview', this.#see, this.preview)}`;
+      ${old ? tool('pencil', 'suggestChange', () => this.#suggest(this.change === undefined ? old : undefined)) : nothing}
+      <span class="grow"></span>${tool('eye', 'preview', this.#see)}`;
   }
 
   /** Whether a person in the list only differs from another by the id. */

@@ -42,6 +42,7 @@ LOOK.replaceSync(`
 
 const GAP = 4; // px between a button and its menu
 const EDGE = 8; // px between a menu and the edge of the window
+const LEAST = 160; // px of the height of a menu in a small window
 
 /** Opens a menu at a button. If it is open, it is closed. */
 export function menu(button: HTMLButtonElement, label: string, choices: Choice[]): void {
@@ -127,13 +128,11 @@ function show(list: HTMLElement, button: HTMLButtonElement, columns: number): vo
     else return;
     e.preventDefault();
   };
-  const close = (e: Event): void => {
-    if (e.target !== list) list.hidePopover();
-  };
+  const place = (): void => placed(list, button);
   list.addEventListener('beforetoggle', (e) => {
     if (e.newState === 'open') return;
-    removeEventListener('scroll', close, true);
-    removeEventListener('resize', close);
+    removeEventListener('scroll', place, true);
+    removeEventListener('resize', place);
     if (list.contains((button.getRootNode() as ShadowRoot).activeElement)) button.focus({preventScroll: true});
     button.popoverTargetElement = null;
     button.ariaExpanded = 'false';
@@ -142,15 +141,21 @@ function show(list: HTMLElement, button: HTMLButtonElement, columns: number): vo
   button.popoverTargetElement = list; // a click on it does not close the menu by itself
   button.ariaExpanded = 'true';
   list.showPopover();
+  place();
+  addEventListener('scroll', place, {capture: true, passive: true});
+  addEventListener('resize', place);
+  focus(0);
+}
+
+/** Places a menu at its button, inside the window. */
+function placed(list: HTMLElement, button: HTMLElement): void {
   const {left, right, top, bottom} = button.getBoundingClientRect();
   const above = top - GAP - EDGE;
   const below = innerHeight - bottom - GAP - EDGE;
-  const {offsetWidth: width, offsetHeight: height, style} = list;
+  const {style, offsetWidth: width, scrollHeight: height} = list;
   const up = height > below && above > below;
-  style.maxHeight = `${Math.max(up ? above : below, 120)}px`;
+  const room = Math.max(up ? above : below, LEAST);
+  style.maxHeight = `${room}px`;
   style.left = `${Math.max(EDGE, Math.min(left + width > innerWidth - EDGE ? right - width : left, innerWidth - width - EDGE))}px`;
-  style.top = `${Math.max(EDGE, up ? top - GAP - Math.min(height, above) : Math.min(bottom + GAP, innerHeight - EDGE - 120))}px`;
-  addEventListener('scroll', close, true);
-  addEventListener('resize', close);
-  focus(0);
+  style.top = `${Math.max(EDGE, Math.min(up ? top - GAP - Math.min(height, room) : bottom + GAP, innerHeight - EDGE - Math.min(height, room)))}px`;
 }

@@ -1,12 +1,12 @@
 import type {Failure} from './failure.js';
 import type {Person} from './person.js';
-import type {Attachment, Comment, Level, Reaction, Suggestion, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Level, ThreadChanges, Reaction, Suggestion, Target, Thread} from './protocol.js';
 
 /** A change by the reader that no poll has returned yet. */
 export interface Pending {
   /** The request's id, and the key of an added thread. */
   id: string;
-  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react' | 'decide';
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react' | 'decide' | 'update-thread';
   /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
@@ -33,6 +33,7 @@ export interface Pending {
   reacted?: boolean;
   /** Of a new thread, or the decision about a known one. */
   suggestion?: Suggestion | undefined;
+  changes?: ThreadChanges;
   /** Called when the server has it. */
   done?: () => void;
   at: string;
@@ -82,6 +83,9 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         break;
       case 'follow-thread':
         if (!p.failed) shown.level = p.level!;
+        break;
+      case 'update-thread':
+        if (!p.failed) Object.assign(shown, p.changes);
         break;
       case 'react':
         if (!p.failed) shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...c, reactions: reacted(c.reactions ?? [], p, user)} : c));

@@ -94,6 +94,13 @@ export interface Thread {
   context?: object;
 }
 
+/** A change of the place, the data or the readers of a thread. */
+export interface ThreadChanges {
+  targetElement?: Target;
+  context?: object;
+  visibility?: Visibility;
+}
+
 export interface Notification {
   notificationId: string;
   documentId: string;
@@ -156,6 +163,7 @@ interface Write {
   context?: object | undefined;
   threadContext?: object | undefined;
   suggestion?: Suggestion | undefined;
+  changes?: ThreadChanges | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -211,6 +219,17 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
+/** A target in a request, which the service merges with the present one. */
+const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
+
+/** A visibility in a request: for these people, or for everyone. */
+const visibleTo = (people?: Person[]) => people ? {type: 'restricted', userIds: people.map((p) => p.userId)} : {type: 'public'};
+
+async function update(to: Access, w: Write, updatedData: object): Promise<Write> {
+  changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+  return w;
+}
+
 /** The requests by name. */
 const REQUESTS = {
   /**
@@ -231,7 +250,7 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}),
+      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: visibleTo(w.only)}),
       ...(w.suggestion && {type: 'suggestion', suggestion: w.suggestion}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
@@ -249,14 +268,10 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  async 'resolve-thread'(to: Access, w: Write) {
-    const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
-    return w;
-  },
-  async decide(to: Access, w: Write) {
-    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData: {suggestion: w.suggestion}}, w.id));
-    return w;
+  'resolve-thread': (to: Access, w: Write) => update(to, w, {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}),
+  decide: (to: Access, w: Write) => update(to, w, {suggestion: w.suggestion}),
+  'update-thread'(to: Access, {changes: {targetElement, visibility, ...rest} = {}, ...w}: Write) {
+    return update(to, w, {...rest, ...(targetElement && {targetElement: {...NOWHERE, ...targetElement}}), ...(visibility && {visibility: visibleTo(visibility.people)})});
   },
   async react(to: Access, w: Write) {
     const {annotationId, commentId, emoji} = w;

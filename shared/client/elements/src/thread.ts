@@ -11,12 +11,14 @@ import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import {icon} from './icons.js';
+import type {Choice} from './late.js';
 import {filled} from './links.js';
 import {lostDrafts} from './lost.js';
+import {openEmojis, openMenu} from './menu.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
-import {nameOf} from './person.js';
-import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
-import './reactions.js';
+import {nameOf, type Person} from './person.js';
+import {authorOf, isResolved, LEVELS, seersOf, type Visibility} from './protocol.js';
+import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame, rich} from './styles.js';
 import './suggestion.js';
@@ -83,20 +85,25 @@ export class ThreadElement extends Connected {
     ...frame,
     rich,
     css`
-      article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
+      article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 8px 12px 10px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
-      header { margin-bottom: 6px; }
+      header { flex-wrap: nowrap; gap: 2px; margin-bottom: 4px; }
+      header .dot { margin-inline-end: 6px; }
       .quote {
-        border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
+        display: block; border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
       }
+      .icon[part=resolve] { color: var(--_accent); }
       .agent { border: 1px solid var(--_line); border-radius: 4px; padding: 0 4px; font-size: .8em; font-weight: 650; color: var(--_soft); }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
+      .head { flex-wrap: nowrap; align-items: baseline; min-height: 28px; }
+      .head .icon { align-self: center; margin-inline: 0 -6px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
+      .head time, .head .soft { flex: none; font-size: .93em; }
       .body { grid-column: 2; min-width: 0; }
       .fold { max-height: 12lh; overflow: clip; }
-      @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer, .follow { display: none; } }
+      @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer { display: none; } }
       .waiting > :not(.soft) { opacity: .85; }
       .actions { min-height: 24px; font-size: .93em; }
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
@@ -105,8 +112,8 @@ export class ThreadElement extends Connected {
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
       .seers .icon { align-self: center; }
-      .reply, .follow { margin-top: 8px; }
-      .follow { font-size: .93em; }
+      .reply { margin-top: 8px; }
+      collab-reactions { margin-top: 4px; }
       .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
       .files { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 4px; overflow-wrap: anywhere; }
       .files img { display: block; max-width: 100%; max-height: 240px; border: 1px solid var(--_line); border-radius: var(--_radius); }
@@ -240,24 +247,25 @@ export class ThreadElement extends Connected {
                 ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>${this.place || say('anElement')}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
+          <span class="soft" role="status">${this.copied ? say('linkCopied') : nothing}</span>
           ${store.canWrite && t.annotationId && (status !== 'pending' || resolved)
-            ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
-                ${resolved ? say('reopen') : say('resolve')}
-              </button>`
+            ? html`<button type="button" class="icon" part="resolve" aria-label=${say(resolved ? 'reopen' : 'resolve')} title=${say(resolved ? 'reopen' : 'resolve')} aria-disabled=${!!change && !change.failed}
+                @click=${() => this.#resolve(t, change)}>${icon(resolved ? 'reopen' : 'check')}</button>`
             : nothing}
+          ${t.annotationId ? this.#more(first, say('actions')) : nothing}
         </header>
         ${this.changed && status !== 'accepted' ? html`<p class="done">${say(status === 'pending' ? 'suggestion.stale' : 'textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
         ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t} ?stale=${this.changed}></collab-suggested>` : nothing}
         ${this.#firstDeleted(t, first) ? html`<p class="done">${say('firstDeleted', {name: isolated(nameOf(store.named(t.from!)))})}</p>` : nothing}
-        <ol>${this.#comment(first)}
+        <ol>${this.#comment(first, true)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open || this.printing ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide)/.test(p.name) ? this.#failure(p) : nothing))}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide|update)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
-        ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
+        ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
           <div class="row actions">
             <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? say('showReplies', {count: rest.length}) : say('reply')}</button>
             ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${say('draft')}</span>` : nothing}
@@ -299,43 +307,78 @@ export class ThreadElement extends Connected {
       }}></collab-composer>`;
   }
 
-  /** The choice of the reader's notification level for the thread. */
-  #follow(t: ShownThread, store: Store): unknown {
-    if (!t.annotationId) return nothing;
+  /** The button of the menu of a comment. */
+  #more(c: ShownComment, label: string): TemplateResult {
+    return html`<button type="button" class="icon" part="menu" id="more${c.commentId}" aria-label=${label} title=${say('actions')} aria-haspopup="menu" aria-expanded="false"
+      @click=${(e: Event) => openMenu(e, label, this.#choices(c))}>${icon('more')}</button>`;
+  }
+
+  /** The menu of a comment; that of the first one is the menu of the thread. */
+  #choices(c: ShownComment): Choice[] {
+    const t = this.shown!;
+    const store = this.store!;
     const me = store.user.userId;
-    return html`<div class="row follow"><label class="row soft" part="follow">${say('follow')}
-      <select @change=${(e: Event) => store.send({name: 'follow-thread', thread: t.key, level: (e.target as HTMLSelectElement).value as Level})}>
-        ${LEVELS.map((v) => html`<option value=${v} .selected=${t.level === v}>${say(`level.${v}`)}</option>`)}
-      </select></label>
-      ${t.comments.some((c) => c.from.userId !== me) ? html`<button type="button" class="link" @click=${() => this.#unread(t, store)}>${say('markUnread')}</button>` : nothing}</div>`;
+    const first = c === t.comments[0];
+    const mine = c.from.userId === me && store.canWrite;
+    const choices: (Choice | false)[] = [
+      mine && {label: say('edit'), act: () => void this.#edit(c)},
+      !!navigator.clipboard && {label: say('copyLink'), act: () => void this.#copy(c)},
+      first && !t.unread && t.comments.some((other) => other.from.userId !== me) && {label: say('markUnread'), act: () => this.#unread(t, store)},
+      ...(first && store.canWrite && (t.from ?? c.from).userId === me ? this.#audiences(t, store) : []),
+      ...(first ? LEVELS.map((level, i) => ({
+        label: say(`level.${level}`), checked: t.level === level, ...(!i && {heading: say('follow')}), act: () => store.send({name: 'follow-thread', thread: t.key, level}),
+      })) : []),
+      mine && {label: say('delete'), danger: true, act: () => this.#ask(c)},
+    ];
+    return choices.filter((choice) => choice !== false);
+  }
+
+  /** The readers that the author can choose: everyone, or those who take part. */
+  #audiences(t: ShownThread, store: Store): Choice[] {
+    const people = new Map<string, Person>();
+    for (const p of t.visibility?.people ?? t.comments.flatMap((c) => [c.from, ...(c.tags ?? []).filter((tag) => !tag.group)])) if (p.userId !== store.user.userId) people.set(p.userId, store.named(p));
+    const share = (visibility: Visibility) => () => store.send({name: 'update-thread', thread: t.key, changes: {visibility}});
+    const restricted = {type: 'restricted', people: people.size ? [...people.values()] : [store.user]} as const;
+    return [
+      {label: say('everyone'), checked: !seersOf(t), heading: say('visibleTo'), act: share({type: 'public'})},
+      {label: say('only', {names: joined([...[...people.values()].map(nameOf), say('you')])}), checked: !!seersOf(t), act: share(restricted)},
+    ];
   }
 
   /** Marks the thread as unread, and closes it, because an open one is being read. */
   #unread(t: ShownThread, store: Store): void {
+    if (this.open) this.#tell('collab-closed');
     this.open = false;
-    this.#tell('collab-closed');
     store.unread(t);
     void this.updateComplete.then(() => this.focus());
   }
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
 
-  #comment(c: ShownComment): TemplateResult {
+  #comment(c: ShownComment, first = false): TemplateResult {
     const p = c.pending;
-    const mine = c.from.userId === this.store!.user.userId && this.store!.canWrite;
-    const editing = this.editing === c.commentId && mine && c.commentId > 0;
+    const store = this.store!;
+    const id = c.commentId;
+    const editing = this.editing === id && c.from.userId === store.user.userId && store.canWrite && id > 0;
+    const acting = this.open && id > 0 && !p && !editing;
     return html`
-      <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
+      <li class="comment ${id && id === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(authorOf(c))}
-        <div class="row"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
-          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
+        <div class="row head"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
+          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}
+          ${acting && store.drafts.get(editOf(this.shown!.annotationId, id)) ? html`<span class="soft">${say('draft')}</span>` : nothing}
+          <span class="grow"></span>
+          ${acting && store.canWrite ? html`<button type="button" class="icon" part="react" aria-label=${say('addReaction')} title=${say('addReaction')} aria-haspopup="menu" aria-expanded="false"
+            @click=${(e: Event) => openEmojis(e, say('addReaction'), (emoji) => react(store, this.shown!, c, emoji), (emoji) => hasChosen(store, c, emoji))}>${icon('react')}</button>` : nothing}
+          ${acting && !first ? this.#more(c, say('actionsOf', {time: moment(c.createdAt)})) : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
           ${filesOf(c)}
           ${!p || editing ? nothing : conflicts(p) ? this.#conflict(c, p) : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
-          ${editing ? nothing : html`<div class="row foot">
-            ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
-            ${c.commentId && !p && this.open ? this.#actions(c, mine) : nothing}</div>`}
+          ${c.reactions?.length && !editing ? html`<collab-reactions exportparts="reactions, reaction" .store=${store} .thread=${this.shown!} .comment=${c}></collab-reactions>` : nothing}
+          ${this.deleting === id && id ? html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
+            <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
+            <button type="button" @click=${() => this.#keep(c)}>${say('keep')}</button></div>` : nothing}
         </div>
       </li>`;
   }
@@ -368,21 +411,6 @@ export class ThreadElement extends Connected {
     if (long.size !== this.long.size || [...long].some((id) => !this.long.has(id))) this.long = long;
   });
 
-  #actions(c: ShownComment, mine: boolean): TemplateResult {
-    if (this.deleting === c.commentId) {
-      return html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
-        <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
-        <button type="button" @click=${() => this.#keep(c)}>${say('keep')}</button></div>`;
-    }
-    const time = moment(c.createdAt);
-    return html`<div class="row actions">
-      ${mine ? html`<button type="button" id="edit${c.commentId}" aria-label=${say('editOf', {time})} @click=${() => this.#edit(c)}>${say('edit')}</button>
-      <button type="button" id="delete${c.commentId}" aria-label=${say('deleteOf', {time})} @click=${() => this.#ask(c)}>${say('delete')}</button>` : nothing}
-      ${navigator.clipboard ? html`<button type="button" aria-label=${say('copyLinkOf', {time})} @click=${() => this.#copy(c)}>${say('copyLink')}</button>` : nothing}
-      <span role="status">${this.copied === c.commentId ? say('linkCopied') : nothing}</span>
-      ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${say('draft')}</span>` : nothing}</div>`;
-  }
-
   /** Copies the address of a comment. Browsers only have a clipboard on pages with TLS. */
   async #copy({commentId}: ShownComment): Promise<void> {
     const values = {documentId: this.store!.access.documentId, annotationId: this.shown!.annotationId, commentId};
@@ -393,7 +421,7 @@ export class ThreadElement extends Connected {
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []} .seen=${c.pending ? undefined : c.lastUpdated}
-      .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
+      .close=${() => ((this.editing = 0), this.#show(`#more${c.commentId}`))}
       .done=${({markdown, text, html, tags, id, seen}: Written) => {
         this.editing = 0;
         if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id, seen});
@@ -415,6 +443,7 @@ export class ThreadElement extends Connected {
   }
 
   async #edit(c: ShownComment): Promise<void> {
+    if (!this.open) this.#tell('collab-opened');
     await prepare(c.commentText, c.commentHtml);
     this.editing = c.commentId;
     this.#show('.edit');
@@ -432,7 +461,7 @@ export class ThreadElement extends Connected {
 
   #keep(c: ShownComment): void {
     this.deleting = 0;
-    this.#show(`#delete${c.commentId}`);
+    this.#show(`#more${c.commentId}`);
   }
 
   #delete(c: ShownComment): void {
