@@ -4,7 +4,7 @@ const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const look = require('./look.cjs');
 
-const {given: {vectors}, url, screenshots, problems, open, contextOf, until} = look;
+const {given: {vectors}, url, screenshots, problems, open, contextOf, until, equal} = look;
 
 const check = (page, name, options) => look.check(page, `demo-${name}`, options);
 const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
@@ -109,13 +109,10 @@ async function main() {
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
 
   // He sets his notifications, and the choice persists.
-  await bob.getByText('Notifications for this document').click();
-  await bob.locator('collab-preferences').getByLabel('Email').selectOption('NONE');
+  await look.watch(bob, 'Email', 'Nothing');
   await check(bob, 'preferences');
   await bob.reload();
-  await bob.getByText('Notifications for this document').click();
-  await want('the preference', bob.locator('collab-preferences').getByLabel('Email'));
-  if ((await bob.locator('collab-preferences').getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
+  equal('the kept preferences', await look.watched(bob), ['Replies and mentions', 'Nothing']);
 
   // An element without text; a deleted thread; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
@@ -303,9 +300,9 @@ async function following(browser) {
     const {elements: words} = JSON.parse(readFileSync(`../../shared/words/catalogs/${lang}.json`, 'utf8'));
     await page.goto(`${url}/demo?as=ann&lang=${lang}#collab-thread=${id}`);
     await thread.getByRole('button', {name: words.actions, exact: true}).click();
-    await want(`the level in ${lang}`, page.getByRole('group', {name: words.follow}));
-    await keys.press('Escape');
-    const options = await thread.getByLabel(words.follow).locator('option').allTextContents();
+    const levels = page.getByRole('group', {name: words.follow});
+    await want(`the level in ${lang}`, levels);
+    const options = await levels.getByRole('menuitemradio').allInnerTexts();
     const wanted = ['default', 'all', 'mentions', 'none'].map((l) => words[`level.${l}`]);
     if (`${options}` !== `${wanted}`) problems.add(`${lang}: the levels are ${options}`);
     if (lang === 'de') await check(page, `level-${lang}`); // has the longest texts
@@ -475,13 +472,10 @@ async function notifying(browser) {
     .filter((n) => n.annotationId === annotationId).map((n) => n.displayHeadlineMessage).join(', ');
   const context = await contextOf(browser);
   const bob = await open(context, '/demo?as=bob');
-  await bob.getByText('Notifications for this document').click();
-  const inbox = bob.locator('collab-preferences').getByLabel('Inbox');
   const choose = async (choice, level) => {
-    await inbox.selectOption({label: choice});
+    await look.watch(bob, 'Inbox', choice);
     await until(async () => (await call('/v2/notifications/config/get', {userId: 'bob', documentIds: ['launch-plan'], documentId: undefined}))[0].level === level);
   };
-  await inbox.waitFor();
   await choose('All activity', 'all');
   await check(bob, 'follow', {whole: false});
   await call('/v2/commentannotations/add', {commentAnnotations: [say('followed')]});

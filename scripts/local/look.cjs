@@ -138,6 +138,21 @@ async function act(thread, name, {n = 0, keys = false} = {}) {
   for (const element of [button, choice]) await (keys ? element.press('Enter') : element.click());
 }
 
+// watch chooses a person's notifications of the document by a channel, and watched returns them.
+async function watch(page, channel, choice) {
+  await page.getByRole('button', {name: /: Notifications for this document$/}).click();
+  await page.getByRole('group', {name: channel}).getByRole('menuitemradio', {name: choice}).click();
+}
+
+async function watched(page) {
+  await page.getByRole('button', {name: /: Notifications for this document$/}).click();
+  const chosen = page.locator('collab-preferences').getByRole('menuitemradio', {checked: true});
+  await chosen.first().waitFor();
+  const texts = await chosen.allInnerTexts();
+  await page.keyboard.press('Escape');
+  return texts;
+}
+
 // restrict chooses that only some people see the thread that is being written.
 async function restrict(page) {
   await page.getByRole('button', {name: /^Visible to/}).press('Enter');
@@ -180,4 +195,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, act, restrict, comment, marked, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, act, watch, watched, restrict, comment, marked, run};

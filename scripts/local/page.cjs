@@ -197,7 +197,7 @@ async function styling(context) {
     const thread = threads.querySelector('collab-thread');
     const all = {
       title: threads.querySelector('h2'), filter: threads.querySelector('[aria-pressed]'), text: inner(thread, '.text'), time: inner(thread, 'time'), composer: inner(threads.querySelector('collab-composer'), 'textarea'),
-      preferences: inner(threads.querySelector('collab-preferences'), 'summary'), panel: inbox.querySelector('.panel'), emails: inbox.querySelector('h2'),
+      preferences: inner(threads.querySelector('collab-preferences'), 'button'), panel: inbox.querySelector('.panel'), emails: inbox.querySelector('h2'),
     };
     return Object.fromEntries(Object.entries(all).map(([what, e]) => [what, names.map((name) => `${name} ${getComputedStyle(e).getPropertyValue(name)}`)]));
   }, names);

@@ -296,20 +296,24 @@ async function conflicting(context) {
 // preferring changes two preferences while the service is slow.
 async function preferring(context) {
   const page = await open(context, '/demo?as=ann');
-  await page.getByText('Notifications for this document').click();
-  const choice = (name) => page.getByRole('combobox', {name, exact: true});
-  await choice('Inbox').waitFor();
+  const button = page.getByRole('button', {name: /: Notifications for this document$/});
+  equal('the state', await button.innerText(), 'Watch');
+  equal('its place', await button.evaluate((e) => !!e.getRootNode().host.closest('header')), true);
   await page.route('**/config/set', async (route) => {
     await new Promise((done) => setTimeout(done, 500));
     await route.continue();
   });
-  await choice('Inbox').selectOption('NONE');
-  await choice('Email').selectOption('NONE');
+  await look.watch(page, 'Inbox', 'Nothing');
+  await look.watch(page, 'Email', 'Nothing');
   await until(async () => {
     const [{config}] = await call('/v2/notifications/config/get', {documentIds: ['launch-plan'], userId: 'ann', documentId: undefined});
     return config.inbox === 'NONE' && config.email === 'NONE';
   });
-  equal('the shown choices', await page.locator('collab-preferences select').evaluateAll((list) => list.map((e) => e.value)), ['NONE', 'NONE']);
+  equal('the shown choices', await look.watched(page), ['Nothing', 'Nothing']);
+  equal('the state of a muted document', await button.innerText(), 'Muted');
+  await Promise.all([page.waitForResponse((r) => r.url().endsWith('/config/set')), look.watch(page, 'Inbox', 'All activity')]);
+  await page.reload();
+  await want('the state after a reload', page.getByRole('button', {name: 'Watching: Notifications for this document'}));
 }
 
 // quieting chooses weekly emails and quiet hours, in a zone that is shown.
@@ -430,7 +434,7 @@ async function translating(context) {
   await page.evaluate(() => document.querySelectorAll('collab-threads, collab-inbox').forEach((e) => e.requestUpdate()));
   await want('German threads', page.getByRole('button', {name: 'Kommentieren', exact: true}));
   await want('a German inbox', page.getByRole('button', {name: /^Posteingang/}));
-  await want('German preferences', page.getByText('Benachrichtigungen zu diesem Dokument'));
+  await want('German preferences', page.getByRole('button', {name: /: Benachrichtigungen zu diesem Dokument$/}));
 }
 
 // fitting uses a phone: fields do not zoom, and the panel of the inbox is in the window.

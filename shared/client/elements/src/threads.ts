@@ -110,7 +110,7 @@ export class ThreadsElement extends Connected {
       .filter { gap: 2px; flex-basis: 100%; }
       .filter button { padding: 3px 7px; }
       input { flex-basis: 100%; }
-      h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
+      h2 { font-size: 1.1em; font-weight: 650; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
       @media print { li { content-visibility: visible; break-inside: avoid; } .filter, .float, .kept, collab-preferences { display: none !important; } }
@@ -275,7 +275,8 @@ export class ThreadsElement extends Connected {
       <section part="panel" aria-label=${say('comments')} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @collab-closed=${() => this.#activate('')} @keydown=${this.#key}>
         <header class="row" part="header">
-          <h2>${say('comments')}</h2>
+          <h2 class="grow">${say('comments')}</h2>
+          ${store.loaded ? keyed(store, html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>`) : nothing}
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>` : nothing}
           ${store.loaded ? html`<div class="row filter" role="group" aria-label=${say('comments')}>${FILTERS.map((f) => html`
             <button type="button" aria-pressed=${f === this.filter} @click=${() => (this.filter = f)}>${this.#name(f)}${more}</button>`)}</div>` : nothing}
@@ -292,7 +293,6 @@ export class ThreadsElement extends Connected {
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${say('gone', {count: gone.length})}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
         ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${say('older')}</button>` : nothing}
-        ${store.loaded ? html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${say('commentOnSelection')}
         @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>
