@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
+  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, placing, announcing, answering, printing];
   for (const part of parts) {
     const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -451,6 +451,65 @@ async function fitting(context) {
   equal('the panel is in the window', await inside(), true);
   await page.setViewportSize({width: 640, height: 320});
   await until(inside);
+}
+
+// placing shows threads at the height of their marks, without overlap.
+async function placing(context) {
+  const at = (elementId, targetText) => ({targetElement: {elementId, targetText, occurrence: 1}});
+  const thread = (annotationId, place, text = annotationId) => ({annotationId, ...place, commentData: [{commentText: text, from: bob}]});
+  await call('/v2/commentannotations/add', {commentAnnotations: [
+    thread('placed-1', at('intro', 'first of October')), thread('placed-2', at('intro', 'largest change')), thread('placed-3', at('goals', 'Ten thousand')), thread('placed-4', at('goals', 'half of them')),
+    thread('placed-5', at('risks', 'six weeks only')), thread('placed-whole'),
+  ]});
+  const page = await open(context, '/demo?as=ann&placement=margin');
+  await want('a thread', page.getByText('placed-5'));
+  await page.evaluate(() => document.querySelectorAll('main p').forEach((p) => (p.style.marginBottom = '700px')));
+  // places returns where threads and their marks are, from top to bottom.
+  const places = () => page.evaluate(() => {
+    const items = [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('[part=list] > li')];
+    const range = (text) => {
+      for (const walk = document.createTreeWalker(document.getElementById('text'), NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
+        const at = walk.currentNode.data.indexOf(text);
+        if (at < 0) continue;
+        const found = document.createRange();
+        found.setStart(walk.currentNode, at);
+        found.setEnd(walk.currentNode, at + text.length);
+        return found.getBoundingClientRect().top;
+      }
+    };
+    return items.map((li) => {
+      const quote = li.querySelector('collab-thread')?.shadowRoot.querySelector('.quote')?.textContent ?? li.querySelector('.draft p')?.textContent;
+      const {top, bottom} = li.getBoundingClientRect();
+      return {quote, top, bottom, mark: quote && range(quote)};
+    }).sort((a, b) => a.top - b.top);
+  });
+  const apart = async (what) => {
+    let list;
+    for (const end = Date.now() + 5_000; Date.now() < end; ) {
+      list = await places();
+      if (list.every((p, i) => !i || p.top >= list[i - 1].bottom)) break;
+    }
+    list.forEach((p, i) => i && p.top < list[i - 1].bottom && problems.add(`${what}: ${p.quote} overlaps ${list[i - 1].quote}`));
+    return list;
+  };
+  const level = (wanted) => until(async () => (await places()).some(({quote, top, mark}) => quote === wanted && Math.abs(top - mark) <= 2));
+  await level('six weeks only');
+  const list = await apart('at first');
+  equal('a thread that makes room', list.some(({quote, top, mark}) => quote === 'largest change' && top > mark + 50), true);
+  await page.evaluate(() => document.querySelector('collab-threads').open('placed-4'));
+  await level('half of them');
+  await apart('with an open thread');
+  // A draft is at its mark, too, and a text that grows moves the threads.
+  await select(page, 'pricing', 'Schools pay nothing');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  await level('Schools pay nothing');
+  await apart('with a draft');
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => (document.getElementById('intro').style.paddingBottom = '600px'));
+  await level('six weeks only');
+  await look.runAxe(page, 'the margin');
+  await page.setViewportSize({width: 800, height: 800});
+  await until(() => page.evaluate(() => [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('[part=list] > li')].every((li) => getComputedStyle(li).position === 'static')));
 }
 
 // announcing listens to live regions.

@@ -1,4 +1,9 @@
-/** The code that is rarely needed: menus and the palette of emojis. It is loaded at their first use. */
+/**
+ * The code that is rarely needed: menus, the palette of emojis, places in the margin, suggestions and
+ * the times of emails. It is loaded at the first use.
+ */
+export {suggested} from './suggested.js';
+export {emailsView} from './times.js';
 
 /** A choice of a menu. */
 export interface Choice {
@@ -158,4 +163,40 @@ function placed(list: HTMLElement, button: HTMLElement): void {
   style.maxHeight = `${room}px`;
   style.left = `${Math.max(EDGE, Math.min(left + width > innerWidth - EDGE ? right - width : left, innerWidth - width - EDGE))}px`;
   style.top = `${Math.max(EDGE, Math.min(up ? top - GAP - Math.min(height, room) : bottom + GAP, innerHeight - EDGE - Math.min(height, room)))}px`;
+}
+
+const SPACE = 8; // px between threads in the margin
+
+/**
+ * Places the items of a list at the height of their marks. They do not overlap: the active one is at
+ * its mark, and the others make room for it. The list is as high as its items.
+ */
+export function arrange(list: HTMLElement, active: Element | null, markOf: (item: Element) => Range | undefined): void {
+  const {top} = list.getBoundingClientRect();
+  const notes = [...list.children].map((element) => {
+    const mark = markOf(element)?.getBoundingClientRect();
+    return {element: element as HTMLElement, height: (element as HTMLElement).offsetHeight + SPACE, wanted: mark ? Math.max(mark.top - top, 0) : 0, place: 0};
+  });
+  if (!active || !notes.length) return down(list, notes, 0);
+  const at = notes.findIndex(({element}) => element === active);
+  const [note] = notes.splice(at, 1); // a draft is the first
+  const next = notes.findIndex(({wanted}, i) => wanted > note!.wanted || (i >= at && wanted === note!.wanted));
+  const before = next < 0 ? notes.length : next;
+  notes.splice(before, 0, note!);
+  // Those above move up as far as there is room, and those below follow.
+  down(list, notes, 0);
+  let end = (note!.place = Math.max(note!.wanted, notes.slice(0, before).reduce((sum, {height}) => sum + height, 0)));
+  for (const above of notes.slice(0, before).reverse()) end = above.place = Math.min(above.place, end - above.height);
+  down(list, notes, before);
+}
+
+/** Places notes from one on at their marks, or below those before them. */
+function down(list: HTMLElement, notes: {element: HTMLElement; height: number; wanted: number; place: number}[], from: number): void {
+  let end = from ? notes[from]!.place : 0;
+  for (const note of notes.slice(from)) {
+    note.place = Math.max(from && note === notes[from] ? note.place : note.wanted, end);
+    end = note.place + note.height;
+  }
+  for (const {element, place} of notes) element.style.top = `${place}px`;
+  list.style.height = `${Math.max(end, 0)}px`;
 }

@@ -1,7 +1,9 @@
 import type {Choice} from './late.js';
 
+export type Late = typeof import('./late.js');
+
 /** The code that is rarely needed. */
-export const late = (): Promise<typeof import('./late.js')> => import('./late.js');
+export const late = (): Promise<Late> => import('./late.js');
 
 /** Opens a menu at the button that was clicked, or closes it. */
 export function openMenu(e: Event, label: string, choices: Choice[]): void {

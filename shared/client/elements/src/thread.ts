@@ -21,7 +21,7 @@ import {authorOf, isResolved, LEVELS, seersOf, type Visibility} from './protocol
 import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame, rich} from './styles.js';
-import './suggestion.js';
+import {defineSuggested} from './suggestion.js';
 import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
@@ -236,6 +236,7 @@ export class ThreadElement extends Connected {
     const quote = t.targetElement?.targetText;
     const {status = ''} = t.suggestion ?? {};
     const change = t.pending.find((p) => p.name === 'resolve-thread');
+    if (t.type === 'suggestion') defineSuggested();
     return html`
       <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
         <header class="row" part="thread-header">

@@ -14,6 +14,7 @@ import {focused, KeepFocus} from './focus.js';
 import {folded} from './fold.js';
 import {withNames} from './mentions.js';
 import {lostDrafts} from './lost.js';
+import {late} from './menu.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import './preferences.js';
@@ -49,6 +50,11 @@ export class ThreadsElement extends Connected {
   @property() document = '';
   /** The id of the element with the document's content; the body if omitted. */
   @property({attribute: 'for'}) for = '';
+  /**
+   * "margin" shows each thread at the height of its mark, if the element is beside the text; otherwise
+   * and by default, the threads are a list.
+   */
+  @property() placement = '';
   /** The address of a comment for links to it, as of collab-inbox; this page if omitted. */
   @property() href = '';
 
@@ -72,6 +78,7 @@ export class ThreadsElement extends Connected {
   @state() private said = '';
   @state() private reading = false; // loading older threads
   @state() private missing = false; // a requested thread does not exist
+  @state() private beside = false; // the threads are in the margin
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
 
@@ -117,6 +124,9 @@ export class ThreadsElement extends Connected {
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
       .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
+      .beside { position: relative; }
+      .beside > li { position: absolute; inset-inline: 0; margin: 0; content-visibility: visible; }
+      @media (prefers-reduced-motion: no-preference) { .beside > li { transition: top .15s; } }
       .note { color: var(--_soft); padding: 6px 0; }
       .kept { display: block; width: 100%; margin-bottom: 8px; text-align: start; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       summary { color: var(--_soft); margin-bottom: 4px; }
@@ -174,6 +184,7 @@ export class ThreadsElement extends Connected {
 
   #detach(): void {
     this.#end?.();
+    this.#sizes.disconnect();
     this.#changes.disconnect();
     this.#text = undefined;
     this.#root?.removeEventListener('click', this.#clicked as EventListener);
@@ -287,10 +298,10 @@ export class ThreadsElement extends Connected {
         ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
         ${lostDrafts(store, (target) => this.compose(target))}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
-        ${this.draft ? this.#draft(store, this.draft) : nothing}
+        ${this.draft && !this.beside ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft || this.sought.trim() ? nothing
           : html`<p class="note">${this.shown.length ? say(`none.${this.filter}`) : say('noneYet')} ${store.canWrite && this.filter === 'open' ? say('howToComment') : ''}</p>`}
-        <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
+        <ol role="list" part="list" class=${this.beside ? 'beside' : ''}>${this.draft && this.beside ? html`<li class="active">${this.#draft(store, this.draft)}</li>` : nothing}${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${say('gone', {count: gone.length})}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
         ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${say('older')}</button>` : nothing}
       </section>
@@ -334,7 +345,7 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
+    return html`<li class=${t.key === this.active ? 'active' : ''} .key=${t.key}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
       exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
@@ -376,7 +387,30 @@ export class ThreadsElement extends Connected {
     void this.updateComplete.then(() => this.renderRoot.querySelector<ThreadElement>('li.active > collab-thread')?.focus());
   }
 
+  /** Observes the sizes of the threads and the text in the margin. */
+  readonly #sizes = new ResizeObserver(() => this.#arrange());
+
+  /** Places the threads in the margin, if there is one. */
+  #arrange(): void {
+    const [own, text] = [this.getBoundingClientRect(), this.#root?.getBoundingClientRect()];
+    const beside = this.placement === 'margin' && !!text && own.width > 0 && !this.#root!.contains(this) && (own.left >= text.right - 1 || own.right <= text.left + 1);
+    const list = this.renderRoot.querySelector<HTMLElement>('[part=list]');
+    if (beside !== this.beside) {
+      this.beside = beside;
+      list?.removeAttribute('style');
+      for (const li of list?.children ?? []) li.removeAttribute('style');
+      return;
+    }
+    if (!beside || !list) return;
+    const markOf = ({key}: Element & {key?: string}) => key ? this.#place(key)?.range : this.draft?.target && this.#textOf(this.#root!).find(this.draft.target)?.range;
+    late().then((l) => l.arrange(list, list.querySelector('.active'), markOf), () => (this.placement = ''));
+  }
+
   protected override updated(): void {
+    if (this.placement === 'margin') {
+      for (const e of [this, this.#root, ...this.renderRoot.querySelectorAll('[part=list] > li')]) if (e) this.#sizes.observe(e);
+      this.#arrange();
+    }
     const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#place(t.key)?.range ?? []);
     const draft = this.draft?.target && this.#root ? this.#textOf(this.#root).find(this.draft.target) : null;
     if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#place(this.active)))?.range, this.#root);
