@@ -10,9 +10,9 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, placing, announcing, answering, printing];
+  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, holding, placing, announcing, answering, printing];
   for (const part of parts) {
-    const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
+    const context = await contextOf(browser, [fitting, holding].includes(part) ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
   }
@@ -442,15 +442,95 @@ async function fitting(context) {
   const page = await open(context, '/demo?as=ann');
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   equal('the size of the field', await page.locator('collab-composer.new textarea').evaluate((e) => getComputedStyle(e).fontSize), '16px');
-  await page.evaluate(() => Object.assign(document.querySelector('collab-inbox').style, {position: 'fixed', bottom: '0', left: '0'}));
-  await page.getByRole('button', {name: /^Inbox/}).click();
-  const inside = () => page.locator('collab-inbox .panel').evaluate((e) => {
+  await page.keyboard.press('Escape');
+  const inbox = page.locator('collab-inbox');
+  const panel = inbox.locator('.panel');
+  const inside = () => panel.evaluate((e) => {
     const {top, bottom, left, right} = e.getBoundingClientRect();
     return bottom - top > 100 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
   });
-  equal('the panel is in the window', await inside(), true);
-  await page.setViewportSize({width: 640, height: 320});
-  await until(inside);
+  for (const place of [{bottom: '0', left: '0'}, {top: '0', right: '0'}, {top: '45%', left: '45%'}, {top: '-20px', left: '0'}, {bottom: '-20px', right: '0'}]) {
+    await inbox.evaluate((e, place) => (e.style.cssText = Object.entries({position: 'fixed', ...place}).map(([k, v]) => `${k}: ${v}`).join(';')), place);
+    for (const size of [{width: 390, height: 700}, {width: 640, height: 320}]) {
+      await page.setViewportSize(size);
+      await inbox.locator('.bell').evaluate((e) => e.click());
+      await panel.waitFor();
+      equal(`whether the panel is in a window of ${size.width} with the bell at ${JSON.stringify(place)}`, await inside(), true);
+      await page.keyboard.press('Escape');
+      await panel.waitFor({state: 'hidden'});
+    }
+  }
+}
+
+// holding uses the composer and a thread on a phone: they are sheets at the bottom of the window, and
+// a finger hits all that they have.
+async function holding(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'held', targetElement: {elementId: 'risks', targetText: 'six weeks only', occurrence: 1}, commentData: [
+    {commentId: 1, commentText: 'Hold me', from: bob}, ...Array.from({length: 12}, (_, i) => ({commentId: i + 2, commentText: `Reply ${i}`, from: {userId: 'ann', name: 'Ann Archer'}})),
+  ]}]});
+  await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'held', commentId: 1, emoji: '👍', from: bob});
+  const page = await open(context, '/demo?as=ann');
+  const thread = page.locator('collab-thread[open]');
+  const small = (what) => page.evaluate(() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+    return ['collab-threads', 'collab-inbox'].flatMap((name) => all(document.querySelector(name).shadowRoot)).filter((e) => e.matches('button, input, select, textarea, summary, label, [role^=menuitem], [role=option]') && e.checkVisibility())
+      .map((e) => [e.closest('label') ?? e, e]).filter(([e]) => Math.min(e.getBoundingClientRect().width, e.getBoundingClientRect().height) < 24).map(([, e]) => e.outerHTML.slice(0, 80));
+  }).then((list) => equal(`targets of less than 24 px ${what}`, list, []));
+  const fields = (what) => page.evaluate(() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+    return all(document).filter((e) => e.getRootNode() !== document && e.matches('input:not([type=checkbox]), select, textarea') && e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 16).map((e) => e.outerHTML.slice(0, 80));
+  }).then((list) => equal(`fields of less than 16 px ${what}`, list, []));
+  const below = (e) => {
+    const {top, bottom, left, right} = e.getBoundingClientRect();
+    return top > 100 && Math.abs(bottom - innerHeight) < 1 && left === 0 && right === innerWidth;
+  };
+  await page.getByText('Hold me').waitFor();
+  await small('in a list');
+  await select(page, 'goals', 'half of them');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).tap();
+  const draft = page.locator('collab-threads .draft');
+  await draft.waitFor();
+  equal('whether the composer is a sheet', await draft.evaluate(below), true);
+  equal('the focus', await look.focusedName(page), 'Write a comment. Type @ to mention people.');
+  await draft.getByRole('textbox').fill('@');
+  await draft.getByRole('option').first().waitFor();
+  await small('in the composer');
+  await fields('in the composer');
+  await look.runAxe(page, 'a sheet of the composer');
+  await draft.getByRole('textbox').fill('');
+  await draft.getByRole('button', {name: 'Cancel'}).tap();
+
+  await page.evaluate(() => document.querySelector('collab-threads').open('held'));
+  await thread.waitFor();
+  equal('whether the thread is a sheet', await thread.evaluate(below), true);
+  equal('whether its text is seen above it', await page.evaluate(() => {
+    const [mark] = CSS.highlights.get('collab-thread-active');
+    const {top, bottom} = mark.getBoundingClientRect();
+    return top >= 0 && bottom <= document.querySelector('collab-threads').shadowRoot.querySelector('collab-thread[open]').getBoundingClientRect().top;
+  }), true);
+  const seen = (locator) => locator.evaluate((e) => {
+    const {top, bottom} = e.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight + 1;
+  });
+  equal('whether one can reply without scrolling', await seen(thread.locator('collab-composer')), true);
+  await small('in a thread');
+  await thread.getByRole('button', {name: 'More actions', exact: true}).tap();
+  await page.getByRole('menu').waitFor();
+  await small('in a menu');
+  await page.keyboard.press('Escape');
+  await thread.getByRole('textbox').tap();
+  await small('in a reply');
+  await fields('in a reply');
+  await look.runAxe(page, 'a sheet of a thread');
+  await thread.getByRole('button', {name: 'Close'}).tap();
+  await thread.waitFor({state: 'detached'});
+  await page.getByRole('button', {name: /^Inbox/}).tap();
+  await page.getByText('Emails', {exact: true}).tap();
+  await page.getByRole('combobox', {name: 'Emails', exact: true}).selectOption('weekly');
+  await page.getByRole('checkbox', {name: 'Quiet hours'}).check();
+  await page.getByLabel('Quiet from').waitFor();
+  await small('in the inbox');
+  await fields('in the inbox');
 }
 
 // placing shows threads at the height of their marks, without overlap.

@@ -38,7 +38,9 @@ export const base = css`
   ol, ul { list-style: none; margin: 0; padding: 0; }
   h2, p { margin: 0; font-size: 1em; }
   time, .soft { color: var(--_soft); }
+  summary, label { min-height: 24px; }
   summary { cursor: pointer; padding: 4px 0; }
+  input[type=checkbox] { width: 18px; height: 18px; margin: 3px; accent-color: var(--_accent); }
   select, input, textarea { font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: 6px; padding: 3px 6px; }
   textarea { display: block; width: 100%; min-height: 40px; border-radius: var(--_radius); padding: 8px 10px; field-sizing: content; resize: vertical; }
   ::placeholder { color: var(--_soft); opacity: 1; }
@@ -58,7 +60,7 @@ export const base = css`
   .dot { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--_accent); }
   .lost { border: 1px dashed var(--_danger); border-radius: var(--_radius); padding: 8px 10px; margin-bottom: 8px; background: var(--_paper); }
   .lost textarea { margin: 6px 0; }
-  @media (pointer: coarse) { select, input, textarea { font-size: max(16px, 1em); } button { min-height: 32px; } }
+  @media (pointer: coarse), (max-width: 600px) { select, input, textarea { font-size: max(16px, 1em); } button { min-height: 32px; } button.icon { width: 32px; } }
   @media (forced-colors: active) { .dot { background: Highlight; forced-color-adjust: none; } button[aria-pressed='true'] { border-color: Highlight; } }
   @media print { button, input, select, textarea, summary, .said { display: none !important; } }
   @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s; } }
@@ -76,6 +78,15 @@ export const rich = css`
   .mention { color: var(--_accent); font-weight: 600; }
   .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
 `;
+
+/** A sheet at the bottom of a narrow window, above a keyboard. */
+export const sheet = css`
+  position: fixed; z-index: 4; inset: auto 0 var(--_keyboard, 0); max-height: min(65dvh, calc(var(--_height, 100dvh) - 8px)); overflow: auto; overscroll-behavior: contain; margin: 0; padding: 12px 16px;
+  background: var(--_paper); border: 1px solid var(--_line); border-width: 1px 0 0; border-radius: 14px 14px 0 0; box-shadow: 0 -6px 28px rgb(0 0 0 / .28);
+`;
+
+/** The windows in which sheets are. */
+export const narrow = (): boolean => matchMedia('(max-width: 600px)').matches;
 
 /** Styles of elements in pages: the frame has the direction of its texts. */
 export const frame = [base, css`:host { direction: ltr; } :host(:state(rtl)) { direction: rtl; }`];

@@ -20,7 +20,7 @@ import {nameOf, type Person} from './person.js';
 import {authorOf, isResolved, LEVELS, seersOf, type Visibility} from './protocol.js';
 import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
-import {frame, rich} from './styles.js';
+import {frame, rich, sheet} from './styles.js';
 import {defineSuggested} from './suggestion.js';
 import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
@@ -97,8 +97,8 @@ export class ThreadElement extends Connected {
       .agent { border: 1px solid var(--_line); border-radius: 4px; padding: 0 4px; font-size: .8em; font-weight: 650; color: var(--_soft); }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
-      .head { flex-wrap: nowrap; align-items: baseline; min-height: 28px; }
-      .head .icon { align-self: center; margin-inline: 0 -6px; }
+      .head { flex-wrap: nowrap; min-height: 28px; }
+      .head .icon { margin-inline: 0 -6px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
       .head time, .head .soft { flex: none; font-size: .93em; }
       .body { grid-column: 2; min-width: 0; }
@@ -117,6 +117,13 @@ export class ThreadElement extends Connected {
       .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
       .files { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 4px; overflow-wrap: anywhere; }
       .files img { display: block; max-width: 100%; max-height: 240px; border: 1px solid var(--_line); border-radius: var(--_radius); }
+      button.closer { display: none; }
+      @media (max-width: 600px) {
+        :host([open]:not([document])) { ${sheet} }
+        :host([open]:not([document])) article { border: 0; box-shadow: none; padding: 0; background: none; outline: none; }
+        :host([open]:not([document])) button.closer { display: grid; }
+        :host([open]:not([document])) .reply { position: sticky; bottom: -12px; margin: 8px -16px -12px; padding: 8px 16px 12px; background: var(--_paper); border-top: 1px solid var(--_line); }
+      }
       article:focus { outline: none; }
       article:focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
     `,
@@ -254,6 +261,7 @@ export class ThreadElement extends Connected {
                 @click=${() => this.#resolve(t, change)}>${icon(resolved ? 'reopen' : 'check')}</button>`
             : nothing}
           ${t.annotationId ? this.#more(first, say('actions')) : nothing}
+          ${this.open ? html`<button type="button" class="icon closer" aria-label=${say('close')} @click=${this.#close}>${icon('close')}</button>` : nothing}
         </header>
         ${this.changed && status !== 'accepted' ? html`<p class="done">${say(status === 'pending' ? 'suggestion.stale' : 'textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
@@ -348,11 +356,15 @@ export class ThreadElement extends Connected {
 
   /** Marks the thread as unread, and closes it, because an open one is being read. */
   #unread(t: ShownThread, store: Store): void {
+    this.#close();
+    store.unread(t);
+  }
+
+  #close = (): void => {
     if (this.open) this.#tell('collab-closed');
     this.open = false;
-    store.unread(t);
     void this.updateComplete.then(() => this.focus());
-  }
+  };
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
 

@@ -21,7 +21,7 @@ import './preferences.js';
 import {authorOf, isResolved, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
-import {frame} from './styles.js';
+import {frame, narrow, sheet} from './styles.js';
 import {valueOf} from './suggestion.js';
 import {say} from './texts.js';
 import './thread.js';
@@ -123,6 +123,7 @@ export class ThreadsElement extends Connected {
       @media print { li { content-visibility: visible; break-inside: avoid; } .filter, .float, .kept, collab-preferences { display: none !important; } }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
       .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      @media (max-width: 600px) { .draft { ${sheet} } }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
       .beside { position: relative; }
       .beside > li { position: absolute; inset-inline: 0; margin: 0; content-visibility: visible; }
@@ -142,6 +143,8 @@ export class ThreadsElement extends Connected {
     addEventListener('popstate', this.#hash);
     navigations()?.addEventListener('currententrychange', this.#hash);
     addEventListener('resize', this.#selection);
+    visualViewport?.addEventListener('resize', this.#keyboard);
+    visualViewport?.addEventListener('scroll', this.#keyboard);
     addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
     if (this.hasUpdated) this.#attach();
   }
@@ -155,6 +158,8 @@ export class ThreadsElement extends Connected {
     removeEventListener('popstate', this.#hash);
     navigations()?.removeEventListener('currententrychange', this.#hash);
     removeEventListener('resize', this.#selection);
+    visualViewport?.removeEventListener('resize', this.#keyboard);
+    visualViewport?.removeEventListener('scroll', this.#keyboard);
     removeEventListener('scroll', this.#hideFloat, {capture: true});
     this.#detach();
   }
@@ -489,8 +494,13 @@ export class ThreadsElement extends Connected {
     this.#activate(thread.key);
     this.comment = commentId;
     this.#goto(thread);
-    if (!commentId) void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+    if (!commentId) this.#listed();
     return true;
+  }
+
+  /** Shows the open thread in the list. A sheet is in the window already. */
+  #listed(): void {
+    if (!narrow()) void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
   }
 
   #activate(key: string): void {
@@ -517,7 +527,7 @@ export class ThreadsElement extends Connected {
     const place = this.#place(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
-    place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
+    void this.updateComplete.then(() => place.startContainer.parentElement?.scrollIntoView({block: narrow() ? 'start' : 'center', behavior: smooth ? 'smooth' : 'auto'}));
   }
 
   #key = (e: KeyboardEvent): void => {
@@ -565,6 +575,14 @@ export class ThreadsElement extends Connected {
     this.compose(this.selected);
   };
 
+  /** Keeps sheets above the keyboard of a phone. */
+  #keyboard = (): void => {
+    const {height, offsetTop, scale} = visualViewport!;
+    const style = this.renderRoot.querySelector('section')?.style;
+    style?.setProperty('--_keyboard', `${scale > 1 ? 0 : Math.max(innerHeight - height - offsetTop, 0)}px`);
+    style?.setProperty('--_height', `${height}px`);
+  };
+
   #hideFloat = (): void => {
     if (this.float) this.float.style.top = '-99px';
   };
@@ -583,7 +601,7 @@ export class ThreadsElement extends Connected {
     if (hit) {
       if (!this.#fits(hit)) this.filter = 'open';
       this.#activate(hit.key);
-      void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+      this.#listed();
     }
   };
 }
