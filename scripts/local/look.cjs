@@ -35,8 +35,8 @@ async function open(context, at, status = 200) {
   return page;
 }
 
-// runAxe notes accessibility problems.
-async function runAxe(page, shown) {
+// runAxe notes accessibility problems, in light and dark.
+async function runAxe(page, shown, schemes = ['light', 'dark']) {
   // The browser does not repaint elements far out of view, so they keep the colors of the old
   // scheme.
   await page.evaluate(() => {
@@ -44,15 +44,19 @@ async function runAxe(page, shown) {
     sheet.replaceSync('* { content-visibility: visible !important; transition: none !important }');
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   });
-  // including colors
-  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))));
   await page.evaluate(axe);
-  const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
-  // Scalar has duplicates
-  for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) {
-    const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
-    problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({colorScheme});
+    // including colors
+    await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))));
+    const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
+    // Scalar has duplicates
+    for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) {
+      const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
+      problems.add(`${shown}, ${colorScheme}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
+    }
   }
+  if (schemes.length > 1) await page.emulateMedia({colorScheme: 'light'});
 }
 
 // check runs axe and takes screenshots: light and dark, wide and narrow. It notes content wider
@@ -63,7 +67,7 @@ async function check(page, name, {whole = true} = {}) {
     for (const width of [1280, 390]) {
       await page.setViewportSize({width, height: 800});
       const shown = `${name}-${colorScheme}-${width}`;
-      await runAxe(page, shown);
+      await runAxe(page, shown, [colorScheme]);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       if (wide > width) problems.add(`${shown}: it is ${wide} wide`);
       await page.screenshot({path: path.join(screenshots, shown + '.png'), fullPage: whole});

@@ -10,7 +10,7 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, holding, placing, announcing, answering, printing];
+  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, holding, placing, tabbing, announcing, answering, printing];
   for (const part of parts) {
     const context = await contextOf(browser, [fitting, holding].includes(part) ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
@@ -590,6 +590,47 @@ async function placing(context) {
   await look.runAxe(page, 'the margin');
   await page.setViewportSize({width: 800, height: 800});
   await until(() => page.evaluate(() => [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('[part=list] > li')].every((li) => getComputedStyle(li).position === 'static')));
+}
+
+// tabbing comments on a text that the keyboard selected, and measures the colors of the marks.
+async function tabbing(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: ['six weeks', 'five minutes'].map((targetText, i) => ({annotationId: `lit-${i}`, targetElement: {elementId: 'risks', targetText, occurrence: 1}, commentData: [{commentText: 'Lit', from: bob}]}))});
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  await select(page, 'pricing', 'Schools pay nothing');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).waitFor();
+  for (const name of ['Comment on the selected text', 'Comment on the table']) {
+    await page.keyboard.press('Tab');
+    await until(async () => (await look.focusedName(page)) === name);
+  }
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('By Tab');
+  await page.keyboard.press('Control+Enter');
+  await until(async () => (await started('By Tab'))?.targetElement?.targetText === 'Schools pay nothing');
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme});
+    const contrasts = await page.evaluate(() => {
+      const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+      const painted = (...colors) => {
+        canvas.clearRect(0, 0, 1, 1);
+        for (const color of colors) Object.assign(canvas, {fillStyle: color}).fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const text = document.getElementById('risks');
+      const {color} = getComputedStyle(text);
+      const paper = getComputedStyle(document.documentElement).backgroundColor;
+      const page = [getComputedStyle(document.body).backgroundColor, paper].find((c) => c !== 'rgba(0, 0, 0, 0)');
+      return ['collab-thread', 'collab-thread-active'].map((name) => {
+        const mark = painted(page, getComputedStyle(text, `::highlight(${name})`).backgroundColor);
+        const [low, high] = [mark, painted(color)].sort((a, b) => a - b);
+        return {name, contrast: (high + 0.05) / (low + 0.05), differs: Math.abs(mark - painted(page)) > 0.01};
+      });
+    });
+    for (const {name, contrast, differs} of contrasts) if (contrast < 4.5 || !differs) problems.add(`${name}, ${colorScheme}: the contrast is ${contrast}, and that it differs from the page is ${differs}`);
+  }
 }
 
 // announcing listens to live regions.

@@ -186,7 +186,7 @@ export class Composer extends LitElement {
     return html`${tool('mention', 'mention', this.#mention)}
       ${tool('emoji', 'emoji', (e) => openEmojis(e, say('emoji'), (emoji) => this.#put(emoji)))}
       ${!this.submit && uploadOf() ? html`${tool('attach', 'attach', () => this.picker.click())}<input type="file" multiple hidden @change=${this.#picked}>` : nothing}
-      ${tool('bold', 'bold', () => this.#format('b'))}${tool('list', 'list', () => this.#format('l'))}${tool('code', 'code', () => this.#format('e'))}
+      ${tool('bold', 'bold', () => this.#format('b'))}${tool('list', 'list', this.#list)}${tool('code', 'code', () => this.#format('e'))}
       ${old ? tool('pencil', 'suggestChange', () => this.#suggest(this.change === undefined ? old : undefined)) : nothing}
       <span class="grow"></span>${tool('eye', 'preview', this.#see)}`;
   }
@@ -389,14 +389,7 @@ export class Composer extends LitElement {
     const {selectionStart: from, selectionEnd: to, value} = this.area;
     const text = value.slice(from, to);
     const sign = SIGNS[key];
-    if (key === 'l') {
-      const start = value.lastIndexOf('\n', from - 1) + 1;
-      const lines = text && text.endsWith('\n') ? to - 1 : (value.indexOf('\n', to) + 1 || value.length + 1) - 1;
-      const list = value.slice(start, lines).split('\n');
-      const listed = list.every((line) => /^[-*] /.test(line));
-      const changed = list.map((line) => (listed ? line.slice(2) : `- ${line}`)).join('\n');
-      this.#insert(start, lines, changed, text ? 0 : changed.length, text ? changed.length : 0);
-    } else if (key === 'e' && text.includes('\n')) {
+    if (key === 'e' && text.includes('\n')) {
       this.#insert(from, to, `\`\`\`\n${text.replace(/\n$/, '')}\n\`\`\`\n`, 4, text.replace(/\n$/, '').length);
     } else if (sign) {
       const n = sign.length;
@@ -427,6 +420,12 @@ export class Composer extends LitElement {
   }
 
   #mention = (): void => this.#put(soughtIn(`${this.area.value.slice(0, this.area.selectionStart)}@`) === '' ? '@' : ' @');
+
+  #list = async (): Promise<void> => {
+    const {selectionStart: from, selectionEnd: to, value} = this.area;
+    const {start, end, lines} = (await late()).listed(value, from, to);
+    this.#insert(start, end, lines, to > from ? 0 : lines.length, to > from ? lines.length : 0);
+  };
 
   #picked = (): void => {
     const {files} = this.picker;

@@ -2,6 +2,7 @@
  * The code that is rarely needed: menus, the palette of emojis, places in the margin, suggestions and
  * the times of emails. It is loaded at the first use.
  */
+export {lostDrafts} from './lost.js';
 export {suggested} from './suggested.js';
 export {emailsView} from './times.js';
 
@@ -15,6 +16,8 @@ export interface Choice {
   danger?: boolean;
   /** The heading above it, for the first choice of a group. */
   heading?: string;
+  /** The CSS part of the group. */
+  part?: string;
 }
 
 const EMOJIS = [
@@ -54,11 +57,12 @@ export function menu(button: HTMLButtonElement, label: string, choices: Choice[]
   const list = opened(button, label);
   if (!list) return;
   let group: HTMLElement = list;
-  for (const {label, act, checked, danger, heading} of choices) {
+  for (const {label, act, checked, danger, heading, part} of choices) {
     if (heading) {
       group = list.appendChild(document.createElement('div'));
       group.role = 'group';
       group.ariaLabel = heading;
+      if (part) group.setAttribute('part', part);
       const shown = group.appendChild(document.createElement('p'));
       shown.textContent = heading;
       shown.ariaHidden = 'true';
@@ -199,4 +203,24 @@ function down(list: HTMLElement, notes: {element: HTMLElement; height: number; w
   }
   for (const {element, place} of notes) element.style.top = `${place}px`;
   list.style.height = `${Math.max(end, 0)}px`;
+}
+
+/** Moves the focus to what follows the selected text, or to what is before it. */
+export function leave(home: Document, back: boolean): void {
+  const selection = home.getSelection()!;
+  const range = selection.rangeCount ? selection.getRangeAt(0) : undefined;
+  const stops = [...home.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]')].filter((e) => e.tabIndex >= 0 && e.checkVisibility());
+  const side = back ? -1 : 1;
+  const beyond = (e: Element) => range?.comparePoint(e, 0) === side;
+  (back ? stops.findLast(beyond) : stops.find(beyond))?.focus();
+}
+
+/** The lines of a text from one place to another, as a list, or without it if they are one already. */
+export function listed(text: string, from: number, to: number): {start: number; end: number; lines: string} {
+  const start = text.lastIndexOf('\n', from - 1) + 1;
+  const last = to > from && text[to - 1] === '\n' ? to - 1 : text.indexOf('\n', to);
+  const end = last < 0 ? text.length : last;
+  const lines = text.slice(start, end).split('\n');
+  const all = lines.every((line) => /^[-*] /.test(line));
+  return {start, end, lines: lines.map((line) => (all ? line.slice(2) : `- ${line}`)).join('\n')};
 }

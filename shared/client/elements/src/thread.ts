@@ -13,7 +13,7 @@ import {KeepFocus} from './focus.js';
 import {icon} from './icons.js';
 import type {Choice} from './late.js';
 import {filled} from './links.js';
-import {lostDrafts} from './lost.js';
+import {goneDrafts} from './gone.js';
 import {openEmojis, openMenu} from './menu.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
 import {nameOf, type Person} from './person.js';
@@ -234,7 +234,7 @@ export class ThreadElement extends Connected {
     if (!store) return nothing;
     if (!t) {
       if (!this.document) return nothing;
-      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>${lostDrafts(store, undefined, this.thread)}`;
+      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>${goneDrafts(store, undefined, this.thread)}`;
     }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
     const earlier = this.open && !this.printing ? this.begin - 1 : 0;
@@ -308,7 +308,7 @@ export class ThreadElement extends Connected {
 
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
-    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, tool, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
       also=${isResolved(t) ? say('replyReopen') : ''}
       .done=${(w: Written, also: boolean) => {
         store.send({...w, name: 'add-comment', thread: t.key});
@@ -335,7 +335,7 @@ export class ThreadElement extends Connected {
       first && !t.unread && t.comments.some((other) => other.from.userId !== me) && {label: say('markUnread'), act: () => this.#unread(t, store)},
       ...(first && store.canWrite && (t.from ?? c.from).userId === me ? this.#audiences(t, store) : []),
       ...(first ? LEVELS.map((level, i) => ({
-        label: say(`level.${level}`), checked: t.level === level, ...(!i && {heading: say('follow')}), act: () => store.send({name: 'follow-thread', thread: t.key, level}),
+        label: say(`level.${level}`), checked: t.level === level, ...(!i && {heading: say('follow'), part: 'follow'}), act: () => store.send({name: 'follow-thread', thread: t.key, level}),
       })) : []),
       mine && {label: say('delete'), danger: true, act: () => this.#ask(c)},
     ];
@@ -432,7 +432,7 @@ export class ThreadElement extends Connected {
   }
 
   #editor(c: ShownComment): TemplateResult {
-    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
+    return html`<collab-composer class="edit" part="composer" exportparts="textarea, tool, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []} .seen=${c.pending ? undefined : c.lastUpdated}
       .close=${() => ((this.editing = 0), this.#show(`#more${c.commentId}`))}
       .done=${({markdown, text, html, tags, id, seen}: Written) => {

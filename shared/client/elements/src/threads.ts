@@ -13,7 +13,7 @@ import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import {folded} from './fold.js';
 import {withNames} from './mentions.js';
-import {lostDrafts} from './lost.js';
+import {goneDrafts} from './gone.js';
 import {late} from './menu.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
@@ -301,7 +301,7 @@ export class ThreadsElement extends Connected {
         <div class="found soft" role="status">${this.sought.trim() ? (found.length ? say('found', {count: found.length}) : say('noPeople')) : nothing}</div>
         ${store.failure ? html`<p class="error" role="alert">${store.loaded ? say('stale') : stateOf(store)}</p>` : nothing}
         ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
-        ${lostDrafts(store, (target) => this.compose(target))}
+        ${goneDrafts(store, (target) => this.compose(target))}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft && !this.beside ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft || this.sought.trim() ? nothing
@@ -351,13 +351,13 @@ export class ThreadsElement extends Connected {
 
   #item(t: ShownThread, store: Store): TemplateResult {
     return html`<li class=${t.key === this.active ? 'active' : ''} .key=${t.key}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
+      exportparts="thread, thread-header, quote, resolve, menu, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, react, reactions, reaction, palette, composer, textarea, tool, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
-      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
+      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, tool, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
         .done=${(w: Written) => {
           this.draft = undefined;
@@ -568,11 +568,26 @@ export class ThreadsElement extends Connected {
     this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
   };
 
-  /** Ctrl+Alt+M, or Cmd+Option+M, comments on the selected text. */
+  /**
+   * Ctrl+Alt+M, or Cmd+Option+M, comments on the selected text. Its button is next in the order of
+   * Tab, and what follows the text is next after the button.
+   */
   #shortcut = (e: KeyboardEvent): void => {
-    if (e.code !== 'KeyM' || !e.altKey || !(e.ctrlKey || e.metaKey) || !this.selected || !this.#store?.canWrite || this.draft) return;
-    e.preventDefault();
-    this.compose(this.selected);
+    if (!this.selected || !this.#store?.canWrite || this.draft) return;
+    if (e.code === 'KeyM' && e.altKey && (e.ctrlKey || e.metaKey)) {
+      e.preventDefault();
+      this.compose(this.selected);
+    } else if (e.key === 'Tab' && !e.altKey && !e.ctrlKey && !e.metaKey) {
+      const at = focused();
+      if (at === this.float) {
+        e.preventDefault();
+        void late().then((l) => l.leave(this.ownerDocument, e.shiftKey));
+      } else if (!e.shiftKey && (!at || (this.#root!.contains(at) && !at.isContentEditable && !/^(INPUT|TEXTAREA)$/.test(at.tagName)))) {
+        e.preventDefault();
+        this.#selection();
+        this.float.focus();
+      }
+    }
   };
 
   /** Keeps sheets above the keyboard of a phone. */
