@@ -58,7 +58,7 @@ async function composing(context) {
   ]) {
     await mark(from, to);
     await tool(name).click();
-    equal(`the text after ${name}`, await box.inputValue(), text);
+    await until(async () => (await box.inputValue()) === text);
     equal(`the selected text after ${name}`, await box.evaluate((e) => e.value.slice(e.selectionStart, e.selectionEnd)), selected);
     equal(`the focus after ${name}`, await look.focusedName(page), 'Write a comment. Type @ to mention people.');
   }
@@ -447,7 +447,7 @@ async function fitting(context) {
   const panel = inbox.locator('.panel');
   const inside = () => panel.evaluate((e) => {
     const {top, bottom, left, right} = e.getBoundingClientRect();
-    return bottom - top > 100 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+    return bottom - top > 40 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
   });
   for (const place of [{bottom: '0', left: '0'}, {top: '0', right: '0'}, {top: '45%', left: '45%'}, {top: '-20px', left: '0'}, {bottom: '-20px', right: '0'}]) {
     await inbox.evaluate((e, place) => (e.style.cssText = Object.entries({position: 'fixed', ...place}).map(([k, v]) => `${k}: ${v}`).join(';')), place);
@@ -473,7 +473,7 @@ async function holding(context) {
   const thread = page.locator('collab-thread[open]');
   const small = (what) => page.evaluate(() => {
     const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
-    return ['collab-threads', 'collab-inbox'].flatMap((name) => all(document.querySelector(name).shadowRoot)).filter((e) => e.matches('button, input, select, textarea, summary, label, [role^=menuitem], [role=option]') && e.checkVisibility())
+    return ['collab-threads', 'collab-inbox'].flatMap((name) => all(document.querySelector(name).shadowRoot)).filter((e) => e.matches('button, input, select, textarea, summary, label, [role^=menuitem], [role=option]') && e.checkVisibility({contentVisibilityAuto: true}))
       .map((e) => [e.closest('label') ?? e, e]).filter(([e]) => Math.min(e.getBoundingClientRect().width, e.getBoundingClientRect().height) < 24).map(([, e]) => e.outerHTML.slice(0, 80));
   }).then((list) => equal(`targets of less than 24 px ${what}`, list, []));
   const fields = (what) => page.evaluate(() => {
@@ -543,6 +543,7 @@ async function placing(context) {
   ]});
   const page = await open(context, '/demo?as=ann&placement=margin');
   await want('a thread', page.getByText('placed-5'));
+  await page.getByRole('searchbox').fill('placed');
   await page.evaluate(() => document.querySelectorAll('main p').forEach((p) => (p.style.marginBottom = '700px')));
   // places returns where threads and their marks are, from top to bottom.
   const places = () => page.evaluate(() => {

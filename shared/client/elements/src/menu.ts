@@ -5,11 +5,11 @@ export type Late = typeof import('./late.js');
 /** The code that is rarely needed. */
 export const late = (): Promise<Late> => import('./late.js');
 
-/** Opens a menu at the button that was clicked, or closes it. */
-export function openMenu(e: Event, label: string, choices: Choice[]): void {
+/** Opens a menu at the button that was clicked, or closes it. It does not open without choices. */
+export function openMenu(e: Event, label: string, choices: Choice[] | Promise<Choice[]>): void {
   e.preventDefault(); // a second click would open it again
   const button = e.currentTarget as HTMLButtonElement;
-  late().then((l) => l.menu(button, label, choices), failed);
+  Promise.all([late(), choices]).then(([l, list]) => list.length && l.menu(button, label, list), failed);
 }
 
 /** Opens the palette of emojis at the button that was clicked, or closes it. */

@@ -40,12 +40,9 @@ export class Preferences extends LitElement {
       ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}`;
   }
 
-  #open = (e: Event): void => {
-    if (!this.config) return void this.#ask();
-    openMenu(e, say('preferences'), CHANNELS.flatMap((c) => CHOICES.map((choice, i) => ({
-      label: say(`choice.${choice}`), checked: this.config![c] === choice, ...(!i && {heading: say(`channel.${c}`)}), act: () => void this.#ask({[c]: choice}),
-    }))));
-  };
+  #open = (e: Event): void => openMenu(e, say('preferences'), (this.config ? Promise.resolve() : this.#ask()).then(() => this.config ? CHANNELS.flatMap((c) => CHOICES.map((choice, i) => ({
+    label: say(`choice.${choice}`), checked: this.config![c] === choice, ...(!i && {heading: say(`channel.${c}`)}), act: () => void this.#ask({[c]: choice}),
+  }))) : []));
 
   #last: Promise<void> = Promise.resolve();
   #asked = 0; // requests

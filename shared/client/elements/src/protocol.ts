@@ -384,16 +384,8 @@ export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 /** Sends a request to the service. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
 
-/** ask with one retry after the requested wait. */
-export const askPatiently: typeof ask = async (to, name, body) => {
-  try {
-    return await ask(to, name, body);
-  } catch (e) {
-    if (!failed(e, 'RESOURCE_EXHAUSTED')) throw e;
-    await new Promise((done) => setTimeout(done, (e as Failure).retryAfter));
-    return ask(to, name, body);
-  }
-};
+/** ask with retries after the requested waits. */
+export const askPatiently: typeof ask = (to, name, body) => patient(() => ask(to, name, body));
 
 /** The author of a comment; an agent by its own name and picture, if it has them. */
 export function authorOf({from, agent}: Comment): Person {

@@ -1,10 +1,39 @@
+import type {css as Css, html as Html, LitElement as Lit, nothing as Nothing} from 'lit';
+
+import type {isolated as Isolated} from './direction.js';
+import type {KeepFocus as Keep} from './focus.js';
 import type {ShownThread} from './overlay.js';
+import type {nameOf as NameOf} from './person.js';
 import type {Suggestion} from './protocol.js';
 import type {Store} from './store.js';
-import type {Decision, Parts} from './suggestion.js';
-import type {Key} from './texts.js';
+import type {base as Base} from './styles.js';
+import type {Key, say as Say} from './texts.js';
+
+/** What the element is made of: the code that is rarely needed has no Lit of its own. */
+export interface Parts {
+  css: typeof Css;
+  html: typeof Html;
+  LitElement: typeof Lit;
+  nothing: typeof Nothing;
+  base: typeof Base;
+  isolated: typeof Isolated;
+  KeepFocus: typeof Keep;
+  nameOf: typeof NameOf;
+  say: typeof Say;
+  valueOf: (value: unknown) => string;
+}
 
 const LONGEST_REASON = 600; // characters; the service stores 2,000 bytes
+
+/** The detail of collab-suggestion: the reader's decision about a suggestion. */
+export interface Decision {
+  annotationId: string;
+  documentId: string;
+  status: 'accepted' | 'rejected';
+  suggestion: Suggestion;
+  /** The text of the document has changed since the suggestion: it may have no oldValue to replace. */
+  stale: boolean;
+}
 
 /**
  * The element of a suggested change: the old and the new text, and the decision or the buttons to make it.
