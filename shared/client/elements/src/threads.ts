@@ -464,6 +464,7 @@ export class ThreadsElement extends Connected {
     this.draft = {target};
     this.active = '';
     void this.updateComplete.then(() => {
+      if (narrow() && target && this.#root) this.#textOf(this.#root).find(target)?.range.startContainer.parentElement?.scrollIntoView();
       this.composer?.scrollIntoView({block: 'nearest'});
       this.composer?.focus();
     });
