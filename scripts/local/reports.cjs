@@ -160,6 +160,7 @@ async function acting(context) {
   await until(async () => (await started('Act on me')).status.id === 'RESOLVED');
   // The menu of a reply by somebody else.
   await thread.getByRole('button', {name: /^More actions for the comment/}).click();
+  await page.getByRole('menuitem').first().waitFor();
   equal('the choices for a reply', await page.getByRole('menuitem').allInnerTexts(), ['Copy link']);
 }
 
