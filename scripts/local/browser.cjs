@@ -12,7 +12,7 @@ async function main() {
   await check(home, 'home');
   await check(await open(context, '/webhook', 404), 'missing');
   const example = await open(context, '/page');
-  await example.getByText('No threads yet.').waitFor();
+  await example.getByRole('heading', {name: 'Comments', exact: true}).waitFor();
   await check(example, 'page');
   await check(await open(context, '/mail/preview'), 'previews');
 

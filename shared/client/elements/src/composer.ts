@@ -149,7 +149,7 @@ export class Composer extends LitElement {
       <div class="box ${idle ? 'idle' : ''}">
       <textarea dir="auto"
         part="textarea" ?hidden=${this.preview} aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
-        aria-activedescendant=${open ? `p${this.chosen}` : nothing} title=${say('formatting')} aria-describedby="left" aria-invalid=${this.left < 0}
+        aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.preview ? html`<div class="preview" role="region" aria-label=${say('preview')}>${this.#previewed()}</div>` : nothing}
@@ -453,7 +453,7 @@ export class Composer extends LitElement {
   }
 
   /** Opens the choice of readers. */
-  #choose = (e: Event): void => openMenu(e, say('visibleTo'), [
+  #choose = (e: Event): void => openMenu(e, say('visibleTo'), () => [
     {label: say('everyone'), checked: !this.only, act: () => this.#show(undefined)},
     {label: say('onlyThese'), checked: !!this.only, act: () => this.#show(this.only ?? this.#mentioned())},
   ]);

@@ -2,23 +2,12 @@
  * The code that is rarely needed: menus, the palette of emojis, places in the margin, suggestions and
  * the times of emails. It is loaded at the first use.
  */
+import type {Choice} from './choices.js';
+
+export {choicesOf} from './choices.js';
 export {lostDrafts} from './lost.js';
 export {suggested} from './suggested.js';
 export {emailsView} from './times.js';
-
-/** A choice of a menu. */
-export interface Choice {
-  label: string;
-  act: () => void;
-  /** Of a choice that can be chosen: whether it is. */
-  checked?: boolean;
-  /** It deletes something. */
-  danger?: boolean;
-  /** The heading above it, for the first choice of a group. */
-  heading?: string;
-  /** The CSS part of the group. */
-  part?: string;
-}
 
 const EMOJIS = [
   '👍❤️😄🎉😕👀🙏🚀', '✅👎🔥💡😂🤔😍👏', '😊😉😅😢😮😎🤯😬', '🙂🙃😇🥳😴😭😡🤷', '💪🤝👋👌✌️🤞☝️🫶', '💯⭐⚡🏁🏆🎯📌📎', '❓❗⚠️⛔🚧🐛🔒⏳', '➕➖✏️📝📅📈📉☕',

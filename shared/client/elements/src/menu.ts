@@ -1,4 +1,4 @@
-import type {Choice} from './late.js';
+import type {Choice} from './choices.js';
 
 export type Late = typeof import('./late.js');
 
@@ -6,10 +6,13 @@ export type Late = typeof import('./late.js');
 export const late = (): Promise<Late> => import('./late.js');
 
 /** Opens a menu at the button that was clicked, or closes it. It does not open without choices. */
-export function openMenu(e: Event, label: string, choices: Choice[] | Promise<Choice[]>): void {
+export function openMenu(e: Event, label: string, choices: (late: Late) => Choice[] | Promise<Choice[]>): void {
   e.preventDefault(); // a second click would open it again
   const button = e.currentTarget as HTMLButtonElement;
-  Promise.all([late(), choices]).then(([l, list]) => list.length && l.menu(button, label, list), failed);
+  late().then(async (l) => {
+    const list = await choices(l);
+    if (list.length) l.menu(button, label, list);
+  }).catch(failed);
 }
 
 /** Opens the palette of emojis at the button that was clicked, or closes it. */

@@ -40,7 +40,7 @@ export class Preferences extends LitElement {
       ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}`;
   }
 
-  #open = (e: Event): void => openMenu(e, say('preferences'), (this.config ? Promise.resolve() : this.#ask()).then(() => this.config ? CHANNELS.flatMap((c) => CHOICES.map((choice, i) => ({
+  #open = (e: Event): void => openMenu(e, say('preferences'), () => (this.config ? Promise.resolve() : this.#ask()).then(() => this.config ? CHANNELS.flatMap((c) => CHOICES.map((choice, i) => ({
     label: say(`choice.${choice}`), checked: this.config![c] === choice, ...(!i && {heading: say(`channel.${c}`)}), act: () => void this.#ask({[c]: choice}),
   }))) : []));
 

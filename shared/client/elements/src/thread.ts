@@ -4,6 +4,7 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
 import {avatar} from './avatar.js';
+import type {Act} from './choices.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
 import {contentOf, filesOf, prepare, sourceOf} from './content.js';
@@ -11,13 +12,12 @@ import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import {icon} from './icons.js';
-import type {Choice} from './late.js';
 import {filled} from './links.js';
 import {goneDrafts} from './gone.js';
 import {openEmojis, openMenu} from './menu.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
-import {nameOf, type Person} from './person.js';
-import {authorOf, isResolved, LEVELS, seersOf, type Visibility} from './protocol.js';
+import {nameOf} from './person.js';
+import {authorOf, isResolved, seersOf} from './protocol.js';
 import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame, rich, sheet} from './styles.js';
@@ -319,39 +319,14 @@ export class ThreadElement extends Connected {
   /** The button of the menu of a comment. */
   #more(c: ShownComment, label: string): TemplateResult {
     return html`<button type="button" class="icon" part="menu" id="more${c.commentId}" aria-label=${label} title=${say('actions')} aria-haspopup="menu" aria-expanded="false"
-      @click=${(e: Event) => openMenu(e, label, this.#choices(c))}>${icon('more')}</button>`;
+      @click=${(e: Event) => openMenu(e, label, (l) => l.choicesOf({say, joined}, this.store!, this.shown!, c, (name) => this.#act(name, c)))}>${icon('more')}</button>`;
   }
 
-  /** The menu of a comment; that of the first one is the menu of the thread. */
-  #choices(c: ShownComment): Choice[] {
-    const t = this.shown!;
-    const store = this.store!;
-    const me = store.user.userId;
-    const first = c === t.comments[0];
-    const mine = c.from.userId === me && store.canWrite;
-    const choices: (Choice | false)[] = [
-      mine && {label: say('edit'), act: () => void this.#edit(c)},
-      !!navigator.clipboard && {label: say('copyLink'), act: () => void this.#copy(c)},
-      first && !t.unread && t.comments.some((other) => other.from.userId !== me) && {label: say('markUnread'), act: () => this.#unread(t, store)},
-      ...(first && store.canWrite && (t.from ?? c.from).userId === me ? this.#audiences(t, store) : []),
-      ...(first ? LEVELS.map((level, i) => ({
-        label: say(`level.${level}`), checked: t.level === level, ...(!i && {heading: say('follow'), part: 'follow'}), act: () => store.send({name: 'follow-thread', thread: t.key, level}),
-      })) : []),
-      mine && {label: say('delete'), danger: true, act: () => this.#ask(c)},
-    ];
-    return choices.filter((choice) => choice !== false);
-  }
-
-  /** The readers that the author can choose: everyone, or those who take part. */
-  #audiences(t: ShownThread, store: Store): Choice[] {
-    const people = new Map<string, Person>();
-    for (const p of t.visibility?.people ?? t.comments.flatMap((c) => [c.from, ...(c.tags ?? []).filter((tag) => !tag.group)])) if (p.userId !== store.user.userId) people.set(p.userId, store.named(p));
-    const share = (visibility: Visibility) => () => store.send({name: 'update-thread', thread: t.key, changes: {visibility}});
-    const restricted = {type: 'restricted', people: people.size ? [...people.values()] : [store.user]} as const;
-    return [
-      {label: say('everyone'), checked: !seersOf(t), heading: say('visibleTo'), act: share({type: 'public'})},
-      {label: say('only', {names: joined([...[...people.values()].map(nameOf), say('you')])}), checked: !!seersOf(t), act: share(restricted)},
-    ];
+  #act(name: Act, c: ShownComment): void {
+    if (name === 'edit') void this.#edit(c);
+    else if (name === 'copyLink') void this.#copy(c);
+    else if (name === 'markUnread') this.#unread(this.shown!, this.store!);
+    else this.#ask(c);
   }
 
   /** Marks the thread as unread, and closes it, because an open one is being read. */
