@@ -11,6 +11,10 @@ async function main() {
   if (copied !== await home.locator('pre').first().textContent()) problems.add(`/: the button copies ${copied}`);
   await check(home, 'home');
   await check(await open(context, '/webhook', 404), 'missing');
+  const example = await open(context, '/page');
+  await example.getByRole('heading', {name: 'Comments', exact: true}).waitFor();
+  await check(example, 'page');
+  await check(await open(context, '/mail/preview'), 'previews');
 
   await tryWebhooks(context);
   await tryMails(context);

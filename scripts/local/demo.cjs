@@ -4,7 +4,7 @@ const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const look = require('./look.cjs');
 
-const {given: {vectors}, url, screenshots, problems, open, contextOf, until} = look;
+const {given: {vectors}, url, screenshots, problems, open, contextOf, until, equal} = look;
 
 const check = (page, name, options) => look.check(page, `demo-${name}`, options);
 const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
@@ -96,7 +96,7 @@ async function main() {
   await thread.getByText('Sending').waitFor({state: 'hidden'});
   bob.expected = false;
   if ((await thread.getByText('By the way').count()) !== 1) problems.add('the comment that failed is not there once');
-  await thread.getByRole('button', {name: /^Edit your comment/}).last().click();
+  await look.act(thread, 'Edit', {n: -1});
   await check(bob, 'edit');
   await thread.getByRole('textbox', {name: /^Edit/}).fill('By the way, thanks, @cl');
   await bob.getByRole('option', {name: 'Cleo Clark'}).waitFor();
@@ -109,13 +109,10 @@ async function main() {
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
 
   // He sets his notifications, and the choice persists.
-  await bob.getByText('Notifications for this document').click();
-  await bob.locator('collab-preferences').getByLabel('Email').selectOption('NONE');
+  await look.watch(bob, 'Email', 'Nothing');
   await check(bob, 'preferences');
   await bob.reload();
-  await bob.getByText('Notifications for this document').click();
-  await want('the preference', bob.locator('collab-preferences').getByLabel('Email'));
-  if ((await bob.locator('collab-preferences').getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
+  equal('the kept preferences', await look.watched(bob), ['Replies and mentions', 'Nothing']);
 
   // An element without text; a deleted thread; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
@@ -123,7 +120,7 @@ async function main() {
   await ann.getByRole('button', {name: 'Send'}).click();
   await want('a thread on the table', ann.getByRole('button', {name: 'Numbers', exact: true}));
   const own = ann.locator('collab-thread[open]');
-  await own.getByRole('button', {name: /^Delete your comment/}).click();
+  await look.act(own, 'Delete');
   await check(ann, 'delete');
   await own.getByRole('button', {name: 'Delete', exact: true}).click();
   await ann.getByRole('button', {name: 'Numbers', exact: true}).waitFor({state: 'detached'}).catch(() => problems.add('a deleted comment is seen'));
@@ -230,11 +227,11 @@ async function writing(browser) {
   await thread.getByRole('button', {name: 'Send'}).click();
   await focus(page, 'a reply was sent', 'Write a reply');
   await want('the mention', thread.locator('.mention', {hasText: '@Bob Builder'}));
-  await thread.getByRole('button', {name: /^Edit your/}).nth(1).press('Enter');
+  await look.act(thread, 'Edit', {n: 2, keys: true});
   await keys.type(' and more');
   await keys.press('Escape');
-  await focus(page, 'Escape in an edit', 'Edit your');
-  await thread.getByRole('button', {name: /^Delete your/}).nth(1).press('Enter');
+  await focus(page, 'Escape in an edit', 'More actions for the comment');
+  await look.act(thread, 'Delete', {n: 2, keys: true});
   await keys.press('Enter');
   await focus(page, 'Delete', 'Thread by Cleo Clark');
   await page.getByRole('button', {name: /^Inbox/}).press('Enter');
@@ -262,12 +259,17 @@ async function following(browser) {
   await thread.getByRole('button', {name: 'Resolve'}).waitFor();
   await until(async () => (await call('/v2/notifications/get', {userId: 'cleo'})).some((n) => n.displayBodyMessage === 'News for @Launch team'));
 
-  const level = thread.getByLabel('Notifications for this thread');
+  // level returns the level in the menu.
+  const level = async () => {
+    await thread.getByRole('button', {name: 'More actions', exact: true}).press('Enter');
+    const checked = await page.getByRole('group', {name: 'Notifications for this thread'}).getByRole('menuitemradio', {checked: true}).innerText();
+    await keys.press('Escape');
+    return checked;
+  };
   const saved = (response) => response.url().endsWith('/config/set');
-  await level.focus();
-  await Promise.all([page.waitForResponse(saved), keys.press('End')]);
-  await focus(page, 'a level was chosen', 'As for the document'); // texts of its options
-  await thread.getByRole('button', {name: /^Edit your/}).press('Enter');
+  await Promise.all([page.waitForResponse(saved), look.act(thread, 'Mute', {keys: true})]);
+  await focus(page, 'a level was chosen', 'More actions');
+  await look.act(thread, 'Edit', {keys: true});
   await keys.type('!');
   await keys.press('Control+Enter');
   let id;
@@ -275,20 +277,20 @@ async function following(browser) {
   await page.goto(`${url}/demo?as=ann#collab-thread=${id}`);
   await page.reload();
   await want('the group after an edit', mention);
-  if ((await level.inputValue()) !== 'none') problems.add('the level is not kept');
+  if ((await level()) !== 'Mute') problems.add('the level is not kept');
   page.expected = true;
   await page.route('**/config/set', (route) => route.abort());
-  await level.selectOption('all');
+  await look.act(thread, 'Follow');
   await want('that the level is not saved', thread.getByRole('alert').getByText('The change was not saved.'));
   await check(page, 'level');
   await thread.getByRole('button', {name: 'Discard'}).click();
-  if ((await level.inputValue()) !== 'none') problems.add('a level that was not saved is shown');
+  if ((await level()) !== 'Mute') problems.add('a level that was not saved is shown');
   await page.unroute('**/config/set');
   page.expected = false;
 
   // Groups are not suggested in a restricted thread, because their members are unknown.
   await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
-  await page.getByRole('button', {name: 'Only these people'}).press('Enter');
+  await look.restrict(page);
   await page.getByRole('textbox', {name: /^Write a comment/}).fill('@');
   await page.getByRole('option', {name: 'Bob Builder'}).waitFor();
   if ((await group.count()) > 0) problems.add('a group is offered for a thread of few');
@@ -297,8 +299,10 @@ async function following(browser) {
   for (const lang of ['de', 'es', 'fr', 'ja', 'pt']) {
     const {elements: words} = JSON.parse(readFileSync(`../../shared/words/catalogs/${lang}.json`, 'utf8'));
     await page.goto(`${url}/demo?as=ann&lang=${lang}#collab-thread=${id}`);
-    await want(`the level in ${lang}`, thread.getByLabel(words.follow));
-    const options = await thread.getByLabel(words.follow).locator('option').allTextContents();
+    await thread.getByRole('button', {name: words.actions, exact: true}).click();
+    const levels = page.getByRole('group', {name: words.follow});
+    await want(`the level in ${lang}`, levels);
+    const options = await levels.getByRole('menuitemradio').allInnerTexts();
     const wanted = ['default', 'all', 'mentions', 'none'].map((l) => words[`level.${l}`]);
     if (`${options}` !== `${wanted}`) problems.add(`${lang}: the levels are ${options}`);
     if (lang === 'de') await check(page, `level-${lang}`); // has the longest texts
@@ -332,7 +336,7 @@ async function restricted(browser) {
   await keys.type('Only for you, @cl');
   await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
   await keys.press('Enter');
-  await page.getByRole('button', {name: 'Only these people'}).press('Enter');
+  await look.restrict(page);
   await focus(page, 'Only these people', 'Add a person');
   const cleo = page.getByRole('button', {name: 'Remove Cleo Clark'});
   await want('that who is mentioned will see it', cleo);
@@ -468,13 +472,10 @@ async function notifying(browser) {
     .filter((n) => n.annotationId === annotationId).map((n) => n.displayHeadlineMessage).join(', ');
   const context = await contextOf(browser);
   const bob = await open(context, '/demo?as=bob');
-  await bob.getByText('Notifications for this document').click();
-  const inbox = bob.locator('collab-preferences').getByLabel('Inbox');
   const choose = async (choice, level) => {
-    await inbox.selectOption({label: choice});
+    await look.watch(bob, 'Inbox', choice);
     await until(async () => (await call('/v2/notifications/config/get', {userId: 'bob', documentIds: ['launch-plan'], documentId: undefined}))[0].level === level);
   };
-  await inbox.waitFor();
   await choose('All activity', 'all');
   await check(bob, 'follow', {whole: false});
   await call('/v2/commentannotations/add', {commentAnnotations: [say('followed')]});
@@ -483,7 +484,7 @@ async function notifying(browser) {
   const ann = await open(context, '/demo?as=ann#collab-thread=followed');
   const thread = ann.locator('collab-thread[open]');
   for (let i = 1; i <= 5; i++) {
-    await thread.getByRole('button', {name: /^Edit your comment/}).click();
+    await look.act(thread, 'Edit');
     await thread.getByRole('textbox', {name: /^Edit/}).fill(`For followers, ${i}`);
     await thread.getByRole('button', {name: 'Save'}).click();
     await thread.getByText(`For followers, ${i}`, {exact: true}).waitFor();
@@ -653,7 +654,7 @@ async function resending(browser) {
   await own.getByRole('button', {name: 'Reply'}).click();
   await page.keyboard.press('Control+Enter');
   await own.getByText('Sending').waitFor({state: 'detached'});
-  await want('what was written offline', own.getByRole('button', {name: /^Edit/}).nth(1));
+  await want('what was written offline', own.getByRole('button', {name: /^More actions for/}));
   if (keys.length !== 4 || keys[0] !== keys[1] || keys[2] !== keys[3]) problems.add(`what is sent again has other keys: ${keys}`);
   if ((await own.count()) + (await own.getByText('Written offline').count()) !== 2) problems.add('what is sent again is written twice');
   await context.close();

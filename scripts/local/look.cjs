@@ -35,8 +35,8 @@ async function open(context, at, status = 200) {
   return page;
 }
 
-// runAxe notes accessibility problems.
-async function runAxe(page, shown) {
+// runAxe notes accessibility problems, in light and dark.
+async function runAxe(page, shown, schemes = ['light', 'dark']) {
   // The browser does not repaint elements far out of view, so they keep the colors of the old
   // scheme.
   await page.evaluate(() => {
@@ -44,15 +44,19 @@ async function runAxe(page, shown) {
     sheet.replaceSync('* { content-visibility: visible !important; transition: none !important }');
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   });
-  // including colors
-  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))));
   await page.evaluate(axe);
-  const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
-  // Scalar has duplicates
-  for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) {
-    const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
-    problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({colorScheme});
+    // including colors
+    await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))));
+    const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
+    // Scalar has duplicates
+    for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) {
+      const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
+      problems.add(`${shown}, ${colorScheme}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
+    }
   }
+  if (schemes.length > 1) await page.emulateMedia({colorScheme: 'light'});
 }
 
 // check runs axe and takes screenshots: light and dark, wide and narrow. It notes content wider
@@ -63,7 +67,7 @@ async function check(page, name, {whole = true} = {}) {
     for (const width of [1280, 390]) {
       await page.setViewportSize({width, height: 800});
       const shown = `${name}-${colorScheme}-${width}`;
-      await runAxe(page, shown);
+      await runAxe(page, shown, [colorScheme]);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       if (wide > width) problems.add(`${shown}: it is ${wide} wide`);
       await page.screenshot({path: path.join(screenshots, shown + '.png'), fullPage: whole});
@@ -123,6 +127,42 @@ function equal(what, got, wanted) {
   if (JSON.stringify(got) !== JSON.stringify(wanted)) problems.add(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
 }
 
+// focusedName returns the name of the focused element, in any shadow root.
+const focusedName = (page) => page.evaluate(() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at?.ariaLabel || at?.textContent.trim();
+});
+
+// act chooses from the menu of a thread, or of its n-th comment. keys uses the keyboard.
+async function act(thread, name, {n = 0, keys = false} = {}) {
+  const button = thread.getByRole('button', {name: /^More actions/}).nth(n);
+  const menu = thread.page().getByRole('menu');
+  const choice = menu.getByRole('menuitem', {name, exact: true}).or(menu.getByRole('menuitemradio', {name, exact: true}));
+  for (const element of [button, choice]) await (keys ? element.press('Enter') : element.click());
+}
+
+// watch chooses a person's notifications of the document by a channel, and watched returns them.
+async function watch(page, channel, choice) {
+  await page.getByRole('button', {name: /: Notifications for this document$/}).click();
+  await page.getByRole('group', {name: channel}).getByRole('menuitemradio', {name: choice}).click();
+}
+
+async function watched(page) {
+  await page.getByRole('button', {name: /: Notifications for this document$/}).click();
+  const chosen = page.locator('collab-preferences').getByRole('menuitemradio', {checked: true});
+  await chosen.first().waitFor();
+  const texts = await chosen.allInnerTexts();
+  await page.keyboard.press('Escape');
+  return texts;
+}
+
+// restrict chooses that only some people see the thread that is being written.
+async function restrict(page) {
+  await page.getByRole('button', {name: /^Visible to/}).press('Enter');
+  await page.getByRole('menuitemradio', {name: 'Only these people'}).press('Enter');
+}
+
 // comment sends a comment on the selected text, and returns its thread.
 async function comment(page, text) {
   await page.getByRole('button', {name: 'Comment on the selected text'}).click();
@@ -159,4 +199,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, comment, marked, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, act, watch, watched, restrict, comment, marked, run};

@@ -10,9 +10,9 @@ const started = async (text) => (await call('/v2/commentannotations/get', {})).f
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  const parts = [typing, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, announcing, answering, printing];
+  const parts = [typing, composing, acting, finding, pasting, losing, conflicting, preferring, quieting, moving, shading, routing, translating, fitting, holding, placing, tabbing, announcing, answering, printing];
   for (const part of parts) {
-    const context = await contextOf(browser, part === fitting ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
+    const context = await contextOf(browser, [fitting, holding].includes(part) ? {viewport: {width: 390, height: 700}, hasTouch: true, isMobile: true} : {});
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
   }
@@ -36,8 +36,132 @@ async function typing(context) {
   equal('the text of code', (await started('let a')).comments[0].commentText, 'Code:\nlet a = *b*;\n  let c;');
   const thread = page.locator('collab-thread[open]');
   equal('the code', await thread.locator('pre').innerText(), 'let a = *b*;\n  let c;\n');
-  await thread.getByRole('button', {name: /^Edit/}).click();
+  await look.act(thread, 'Edit');
   equal('its source', await thread.getByRole('textbox', {name: /^Edit/}).inputValue(), 'Code:\n```js\nlet a = *b*;\n  let c;\n```');
+}
+
+// composing formats a text with the buttons below it, and looks at it before it is sent.
+async function composing(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.evaluate(async () => (await import('/pages/elements.min.js')).setUploads(async (file) => `${location.origin}/pages/icon.svg?${file.name}`));
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const composer = page.locator('collab-composer.new');
+  const box = composer.getByRole('textbox');
+  const tools = composer.getByRole('toolbar', {name: 'Formatting'});
+  const tool = (name) => tools.getByRole('button', {name, exact: true});
+  equal('the tools', await tools.getByRole('button').evaluateAll((list) => list.map((e) => e.ariaLabel)), ['Mention people', 'Emoji', 'Attach files', 'Bold', 'List', 'Code', 'Preview']);
+  const mark = (from, to) => box.evaluate((e, [from, to]) => e.setSelectionRange(from, to), [from, to]);
+  await box.fill('one two\nthree');
+  for (const [name, from, to, text, selected] of [
+    ['Bold', 4, 7, 'one **two**\nthree', 'two'], ['Bold', 6, 9, 'one two\nthree', 'two'], ['Code', 8, 13, 'one two\n`three`', 'three'], ['Code', 9, 14, 'one two\nthree', 'three'],
+    ['List', 5, 10, '- one two\n- three', '- one two\n- three'], ['List', 0, 17, 'one two\nthree', 'one two\nthree'],
+  ]) {
+    await mark(from, to);
+    await tool(name).click();
+    await until(async () => (await box.inputValue()) === text);
+    equal(`the selected text after ${name}`, await box.evaluate((e) => e.value.slice(e.selectionStart, e.selectionEnd)), selected);
+    equal(`the focus after ${name}`, await look.focusedName(page), 'Write a comment. Type @ to mention people.');
+  }
+  await page.keyboard.press('Control+z');
+  equal('what is undone', await box.inputValue(), '- one two\n- three');
+  await box.fill('Hello');
+  await tool('Mention people').click();
+  await composer.getByRole('option', {name: 'Bob Builder'}).click();
+  await tool('Emoji').click();
+  const palette = page.getByRole('menu', {name: 'Emoji'});
+  await palette.getByRole('menuitemcheckbox', {name: '🎉'}).click();
+  equal('a mention and an emoji', await box.inputValue(), 'Hello @Bob Builder 🎉');
+  // By keyboard: one stop for all tools.
+  await page.keyboard.press('Tab');
+  equal('the first tool', await look.focusedName(page), 'Mention people');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await palette.waitFor();
+  await look.runAxe(page, 'emojis');
+  await page.keyboard.press('Escape');
+  await palette.waitFor({state: 'detached'});
+  equal('the focus after the palette', await look.focusedName(page), 'Emoji');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  equal('the last tool', await look.focusedName(page), 'Preview');
+  await box.fill('Hello **Bob**\n- one\n- two');
+  await tool('Preview').click();
+  const preview = composer.getByRole('region', {name: 'Preview'});
+  equal('the preview', await preview.evaluate((e) => [e.querySelector('strong, b').textContent, e.querySelectorAll('li').length]), ['Bob', 2]);
+  await look.runAxe(page, 'a preview');
+  await tool('Preview').click();
+  equal('the text after the preview', await box.inputValue(), 'Hello **Bob**\n- one\n- two');
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), tool('Attach files').click()]);
+  await chooser.setFiles({name: 'plan.pdf', mimeType: 'application/pdf', buffer: Buffer.from('plan')});
+  await want('the file', composer.getByRole('button', {name: 'Remove plan.pdf'}));
+  await box.press('Control+Enter');
+  await until(async () => (await started('Hello Bob'))?.comments[0].attachments?.[0].name === 'plan.pdf');
+  // A reply is one line high until it is focused.
+  const reply = page.locator('collab-thread[open] collab-composer');
+  await page.locator('collab-thread[open]').evaluate((e) => e.focus());
+  const height = () => reply.evaluate((e) => e.getBoundingClientRect().height);
+  await until(async () => (await height()) < 50);
+  await reply.getByRole('textbox').focus();
+  await until(async () => (await height()) > 100);
+}
+
+// acting uses the menus of a thread, of which one has all that is done to it.
+async function acting(context) {
+  const ann = {userId: 'ann', name: 'Ann Archer', photoUrl: `${url}/pages/icon.svg`};
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'acted', commentData: [{commentId: 1, commentText: 'Act on me', from: ann}, {commentId: 2, commentText: 'A reply', from: bob}]}]});
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await open(context, '/demo?as=ann');
+  const closed = page.locator('collab-thread', {hasText: 'Act on me'});
+  await closed.waitFor();
+  const chrome = (e) => [...e.shadowRoot.querySelector('article').children].filter((child) => child.localName !== 'ol' && child.checkVisibility()).map((child) => child.getBoundingClientRect().height < 48);
+  equal('the lines of chrome of a closed thread', await closed.evaluate(chrome), [true, true]);
+  await page.evaluate(() => document.querySelector('collab-threads').open('acted'));
+  const thread = page.locator('collab-thread[open]');
+  await want('the reply', thread.getByText('A reply'));
+  const button = thread.getByRole('button', {name: 'More actions', exact: true});
+  const menu = thread.getByRole('menu', {name: 'More actions'});
+  const state = () => button.evaluate((e) => [e.ariaHasPopup, e.ariaExpanded]);
+  equal('the button of the menu', await state(), ['menu', 'false']);
+  equal('the picture', await thread.locator('img').first().evaluate((e) => e.src), ann.photoUrl);
+  equal('the time', await thread.locator('time').first().evaluate((e) => [e.innerText, e.title === new Date(e.dateTime).toLocaleString('en', {dateStyle: 'medium', timeStyle: 'short'})]), ['just now', true]);
+  equal('the lines of chrome', await thread.evaluate(chrome), [true, true]);
+  await button.press('Enter');
+  await menu.waitFor();
+  equal('the open button', await state(), ['menu', 'true']);
+  equal('the choices', await menu.getByRole('menuitem').allInnerTexts(), ['Edit', 'Copy link', 'Mark as unread', 'Delete']);
+  equal('the levels and readers', await menu.getByRole('menuitemradio').allInnerTexts(), ['Everyone', 'Only Bob Builder and you', 'As for the document', 'Follow', 'Only mentions', 'Mute']);
+  const path = [await look.focusedName(page)];
+  for (const key of ['ArrowDown', 'ArrowUp', 'ArrowUp', 'Home', 'End', 'm', 'm']) {
+    await page.keyboard.press(key);
+    path.push(await look.focusedName(page));
+  }
+  equal('the path of the keys', path, ['Edit', 'Copy link', 'Edit', 'Delete', 'Edit', 'Delete', 'Mark as unread', 'Mute']);
+  await look.check(page, 'reports-menu', {whole: false});
+  await page.keyboard.press('Escape');
+  await menu.waitFor({state: 'detached'});
+  equal('the focus after Escape', await look.focusedName(page), 'More actions');
+  equal('the closed button', await state(), ['menu', 'false']);
+  for (const count of [1, 0]) { // a second click closes it
+    await button.click();
+    await until(async () => (await menu.count()) === count);
+  }
+  await look.act(thread, 'Only Bob Builder and you');
+  await want('its readers', thread.getByText('Only Bob Builder and you'));
+  await until(async () => (await started('Act on me')).visibility.userIds?.join() === 'bob');
+  await look.act(thread, 'Everyone');
+  await until(async () => (await started('Act on me')).visibility.type === 'public');
+  await look.act(thread, 'Copy link');
+  equal('the copied link', await page.evaluate(() => navigator.clipboard.readText()), `${url}/demo?as=ann#collab-thread=acted&comment=1`);
+  await look.act(thread, 'Edit');
+  await thread.getByRole('textbox', {name: /^Edit/}).fill('Act on me, now');
+  await thread.getByRole('button', {name: 'Save'}).click();
+  await until(async () => (await started('Act on me, now')) !== undefined);
+  await thread.getByRole('button', {name: 'Resolve', exact: true}).click();
+  await until(async () => (await started('Act on me')).status.id === 'RESOLVED');
+  // The menu of a reply by somebody else.
+  await thread.getByRole('button', {name: /^More actions for the comment/}).click();
+  await page.getByRole('menuitem').first().waitFor();
+  equal('the choices for a reply', await page.getByRole('menuitem').allInnerTexts(), ['Copy link']);
 }
 
 // finding mentions people by any word of their names, and seeks threads by words in any order.
@@ -119,7 +243,7 @@ async function losing(context) {
 
   await page.evaluate(() => document.querySelector('collab-threads').open('kept'));
   const thread = page.locator('collab-thread[open]', {hasText: 'Stays'});
-  await thread.getByRole('button', {name: /^Edit/}).click();
+  await look.act(thread, 'Edit', {n: 1});
   await thread.getByRole('textbox', {name: /^Edit/}).fill('Mine, and much more');
   await call('/v2/commentannotations/comments/delete', {annotationId: 'kept', commentIds: [2]});
   const edit = page.getByRole('group', {name: 'The comment that you edited was deleted. Your text:'});
@@ -134,7 +258,7 @@ async function conflicting(context) {
   await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'twice', commentData: [{commentId: 1, commentText: 'First text', from: {userId: 'ann', name: 'Ann Archer'}}]}]});
   const tabs = [await open(context, '/demo?as=ann#collab-thread=twice'), await open(context, '/demo?as=ann#collab-thread=twice')];
   const threads = tabs.map((tab) => tab.locator('collab-thread[open]'));
-  for (const thread of threads) await thread.getByRole('button', {name: /^Edit/}).click();
+  for (const thread of threads) await look.act(thread, 'Edit');
   const save = async (i, text) => {
     await threads[i].getByRole('textbox', {name: /^Edit/}).fill(text);
     await threads[i].getByRole('button', {name: 'Save'}).click();
@@ -154,7 +278,7 @@ async function conflicting(context) {
   await until(async () => (await started('Text of')).comments[0].commentText === 'Text of the first tab');
   await conflict.waitFor({state: 'detached'}).catch(() => problems.add('a conflict stays'));
   // Reactions and replies are no conflicts, and neither is a repeated save.
-  await threads[0].getByRole('button', {name: /^Edit/}).click();
+  await look.act(threads[0], 'Edit');
   await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'twice', commentId: 1, emoji: '👍', from: bob});
   await call('/v2/commentannotations/comments/add', {annotationId: 'twice', commentData: [{commentText: 'A reply', from: bob}]});
   await want('the reply', threads[0].getByText('A reply'));
@@ -173,20 +297,24 @@ async function conflicting(context) {
 // preferring changes two preferences while the service is slow.
 async function preferring(context) {
   const page = await open(context, '/demo?as=ann');
-  await page.getByText('Notifications for this document').click();
-  const choice = (name) => page.getByRole('combobox', {name, exact: true});
-  await choice('Inbox').waitFor();
+  const button = page.getByRole('button', {name: /: Notifications for this document$/});
+  equal('the state', await button.innerText(), 'Watch');
+  equal('its place', await button.evaluate((e) => !!e.getRootNode().host.closest('header')), true);
   await page.route('**/config/set', async (route) => {
     await new Promise((done) => setTimeout(done, 500));
     await route.continue();
   });
-  await choice('Inbox').selectOption('NONE');
-  await choice('Email').selectOption('NONE');
+  await look.watch(page, 'Inbox', 'Nothing');
+  await look.watch(page, 'Email', 'Nothing');
   await until(async () => {
     const [{config}] = await call('/v2/notifications/config/get', {documentIds: ['launch-plan'], userId: 'ann', documentId: undefined});
     return config.inbox === 'NONE' && config.email === 'NONE';
   });
-  equal('the shown choices', await page.locator('collab-preferences select').evaluateAll((list) => list.map((e) => e.value)), ['NONE', 'NONE']);
+  equal('the shown choices', await look.watched(page), ['Nothing', 'Nothing']);
+  equal('the state of a muted document', await button.innerText(), 'Muted');
+  await Promise.all([page.waitForResponse((r) => r.url().endsWith('/config/set')), look.watch(page, 'Inbox', 'All activity')]);
+  await page.reload();
+  await want('the state after a reload', page.getByRole('button', {name: 'Watching: Notifications for this document'}));
 }
 
 // quieting chooses weekly emails and quiet hours, in a zone that is shown.
@@ -307,7 +435,7 @@ async function translating(context) {
   await page.evaluate(() => document.querySelectorAll('collab-threads, collab-inbox').forEach((e) => e.requestUpdate()));
   await want('German threads', page.getByRole('button', {name: 'Kommentieren', exact: true}));
   await want('a German inbox', page.getByRole('button', {name: /^Posteingang/}));
-  await want('German preferences', page.getByText('Benachrichtigungen zu diesem Dokument'));
+  await want('German preferences', page.getByRole('button', {name: /: Benachrichtigungen zu diesem Dokument$/}));
 }
 
 // fitting uses a phone: fields do not zoom, and the panel of the inbox is in the window.
@@ -315,15 +443,196 @@ async function fitting(context) {
   const page = await open(context, '/demo?as=ann');
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   equal('the size of the field', await page.locator('collab-composer.new textarea').evaluate((e) => getComputedStyle(e).fontSize), '16px');
-  await page.evaluate(() => Object.assign(document.querySelector('collab-inbox').style, {position: 'fixed', bottom: '0', left: '0'}));
-  await page.getByRole('button', {name: /^Inbox/}).click();
-  const inside = () => page.locator('collab-inbox .panel').evaluate((e) => {
+  await page.keyboard.press('Escape');
+  const inbox = page.locator('collab-inbox');
+  const panel = inbox.locator('.panel');
+  const inside = () => panel.evaluate((e) => {
     const {top, bottom, left, right} = e.getBoundingClientRect();
-    return bottom - top > 100 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+    return bottom - top > 40 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
   });
-  equal('the panel is in the window', await inside(), true);
-  await page.setViewportSize({width: 640, height: 320});
-  await until(inside);
+  for (const place of [{bottom: '0', left: '0'}, {top: '0', right: '0'}, {top: '45%', left: '45%'}, {top: '-20px', left: '0'}, {bottom: '-20px', right: '0'}]) {
+    await inbox.evaluate((e, place) => (e.style.cssText = Object.entries({position: 'fixed', ...place}).map(([k, v]) => `${k}: ${v}`).join(';')), place);
+    for (const size of [{width: 390, height: 700}, {width: 640, height: 320}]) {
+      await page.setViewportSize(size);
+      await inbox.locator('.bell').evaluate((e) => e.click());
+      await panel.waitFor();
+      equal(`whether the panel is in a window of ${size.width} with the bell at ${JSON.stringify(place)}`, await inside(), true);
+      await page.keyboard.press('Escape');
+      await panel.waitFor({state: 'hidden'});
+    }
+  }
+}
+
+// holding uses the composer and a thread on a phone: they are sheets at the bottom of the window, and
+// a finger hits all that they have.
+async function holding(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'held', targetElement: {elementId: 'risks', targetText: 'six weeks only', occurrence: 1}, commentData: [
+    {commentId: 1, commentText: 'Hold me', from: bob}, ...Array.from({length: 12}, (_, i) => ({commentId: i + 2, commentText: `Reply ${i}`, from: {userId: 'ann', name: 'Ann Archer'}})),
+  ]}]});
+  await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'held', commentId: 1, emoji: '👍', from: bob});
+  const page = await open(context, '/demo?as=ann');
+  const thread = page.locator('collab-thread[open]');
+  const small = (what) => page.evaluate(() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+    return ['collab-threads', 'collab-inbox'].flatMap((name) => all(document.querySelector(name).shadowRoot)).filter((e) => e.matches('button, input, select, textarea, summary, label, [role^=menuitem], [role=option]') && e.checkVisibility({contentVisibilityAuto: true}))
+      .map((e) => [e.closest('label') ?? e, e]).filter(([e]) => Math.min(e.getBoundingClientRect().width, e.getBoundingClientRect().height) < 24).map(([, e]) => e.outerHTML.slice(0, 80));
+  }).then((list) => equal(`targets of less than 24 px ${what}`, list, []));
+  const fields = (what) => page.evaluate(() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+    return all(document).filter((e) => e.getRootNode() !== document && e.matches('input:not([type=checkbox]), select, textarea') && e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 16).map((e) => e.outerHTML.slice(0, 80));
+  }).then((list) => equal(`fields of less than 16 px ${what}`, list, []));
+  const below = (e) => {
+    const {top, bottom, left, right} = e.getBoundingClientRect();
+    return top > 100 && Math.abs(bottom - innerHeight) < 1 && left === 0 && right === innerWidth;
+  };
+  await page.getByText('Hold me').waitFor();
+  await small('in a list');
+  await select(page, 'goals', 'half of them');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).tap();
+  const draft = page.locator('collab-threads .draft');
+  await draft.waitFor();
+  equal('whether the composer is a sheet', await draft.evaluate(below), true);
+  equal('the focus', await look.focusedName(page), 'Write a comment. Type @ to mention people.');
+  await draft.getByRole('textbox').fill('@');
+  await draft.getByRole('option').first().waitFor();
+  await small('in the composer');
+  await fields('in the composer');
+  await look.runAxe(page, 'a sheet of the composer');
+  await draft.getByRole('textbox').fill('');
+  await draft.getByRole('button', {name: 'Cancel'}).tap();
+
+  await page.evaluate(() => document.querySelector('collab-threads').open('held'));
+  await thread.waitFor();
+  equal('whether the thread is a sheet', await thread.evaluate(below), true);
+  equal('whether its text is seen above it', await page.evaluate(() => {
+    const [mark] = CSS.highlights.get('collab-thread-active');
+    const {top, bottom} = mark.getBoundingClientRect();
+    return top >= 0 && bottom <= document.querySelector('collab-threads').shadowRoot.querySelector('collab-thread[open]').getBoundingClientRect().top;
+  }), true);
+  const seen = (locator) => locator.evaluate((e) => {
+    const {top, bottom} = e.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight + 1;
+  });
+  equal('whether one can reply without scrolling', await seen(thread.locator('collab-composer')), true);
+  await small('in a thread');
+  await thread.getByRole('button', {name: 'More actions', exact: true}).tap();
+  await page.getByRole('menu').waitFor();
+  await small('in a menu');
+  await page.keyboard.press('Escape');
+  await thread.getByRole('textbox').tap();
+  await small('in a reply');
+  await fields('in a reply');
+  await look.runAxe(page, 'a sheet of a thread');
+  await thread.getByRole('button', {name: 'Close'}).tap();
+  await thread.waitFor({state: 'detached'});
+  await page.getByRole('button', {name: /^Inbox/}).tap();
+  await page.getByText('Emails', {exact: true}).tap();
+  await page.getByRole('combobox', {name: 'Emails', exact: true}).selectOption('weekly');
+  await page.getByRole('checkbox', {name: 'Quiet hours'}).check();
+  await page.getByLabel('Quiet from').waitFor();
+  await small('in the inbox');
+  await fields('in the inbox');
+}
+
+// placing shows threads at the height of their marks, without overlap.
+async function placing(context) {
+  const at = (elementId, targetText) => ({targetElement: {elementId, targetText, occurrence: 1}});
+  const thread = (annotationId, place, text = annotationId) => ({annotationId, ...place, commentData: [{commentText: text, from: bob}]});
+  await call('/v2/commentannotations/add', {commentAnnotations: [
+    thread('placed-1', at('intro', 'first of October')), thread('placed-2', at('intro', 'largest change')), thread('placed-3', at('goals', 'Ten thousand')), thread('placed-4', at('goals', 'half of them')),
+    thread('placed-5', at('risks', 'six weeks only')), thread('placed-whole'),
+  ]});
+  const page = await open(context, '/demo?as=ann&placement=margin');
+  await want('a thread', page.getByText('placed-5'));
+  await page.getByRole('searchbox').fill('placed');
+  await page.evaluate(() => document.querySelectorAll('main p').forEach((p) => (p.style.marginBottom = '700px')));
+  // places returns where threads and their marks are, from top to bottom.
+  const places = () => page.evaluate(() => {
+    const items = [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('[part=list] > li')];
+    const range = (text) => {
+      for (const walk = document.createTreeWalker(document.getElementById('text'), NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
+        const at = walk.currentNode.data.indexOf(text);
+        if (at < 0) continue;
+        const found = document.createRange();
+        found.setStart(walk.currentNode, at);
+        found.setEnd(walk.currentNode, at + text.length);
+        return found.getBoundingClientRect().top;
+      }
+    };
+    return items.map((li) => {
+      const quote = li.querySelector('collab-thread')?.shadowRoot.querySelector('.quote')?.textContent ?? li.querySelector('.draft p')?.textContent;
+      const {top, bottom} = li.getBoundingClientRect();
+      return {quote, top, bottom, mark: quote && range(quote)};
+    }).sort((a, b) => a.top - b.top);
+  });
+  const apart = async (what) => {
+    let list;
+    for (const end = Date.now() + 5_000; Date.now() < end; ) {
+      list = await places();
+      if (list.every((p, i) => !i || p.top >= list[i - 1].bottom)) break;
+    }
+    list.forEach((p, i) => i && p.top < list[i - 1].bottom && problems.add(`${what}: ${p.quote} overlaps ${list[i - 1].quote}`));
+    return list;
+  };
+  const level = (wanted) => until(async () => (await places()).some(({quote, top, mark}) => quote === wanted && Math.abs(top - mark) <= 2));
+  await level('six weeks only');
+  const list = await apart('at first');
+  equal('a thread that makes room', list.some(({quote, top, mark}) => quote === 'largest change' && top > mark + 50), true);
+  await page.evaluate(() => document.querySelector('collab-threads').open('placed-4'));
+  await level('half of them');
+  await apart('with an open thread');
+  // A draft is at its mark, too, and a text that grows moves the threads.
+  await select(page, 'pricing', 'Schools pay nothing');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  await level('Schools pay nothing');
+  await apart('with a draft');
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => (document.getElementById('intro').style.paddingBottom = '600px'));
+  await level('six weeks only');
+  await look.runAxe(page, 'the margin');
+  await page.setViewportSize({width: 800, height: 800});
+  await until(() => page.evaluate(() => [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('[part=list] > li')].every((li) => getComputedStyle(li).position === 'static')));
+}
+
+// tabbing comments on a text that the keyboard selected, and measures the colors of the marks.
+async function tabbing(context) {
+  await call('/v2/commentannotations/add', {commentAnnotations: ['six weeks', 'five minutes'].map((targetText, i) => ({annotationId: `lit-${i}`, targetElement: {elementId: 'risks', targetText, occurrence: 1}, commentData: [{commentText: 'Lit', from: bob}]}))});
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  await select(page, 'pricing', 'Schools pay nothing');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).waitFor();
+  for (const name of ['Comment on the selected text', 'Comment on the table']) {
+    await page.keyboard.press('Tab');
+    await until(async () => (await look.focusedName(page)) === name);
+  }
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('By Tab');
+  await page.keyboard.press('Control+Enter');
+  await until(async () => (await started('By Tab'))?.targetElement?.targetText === 'Schools pay nothing');
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme});
+    const contrasts = await page.evaluate(() => {
+      const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+      const painted = (...colors) => {
+        canvas.clearRect(0, 0, 1, 1);
+        for (const color of colors) Object.assign(canvas, {fillStyle: color}).fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const text = document.getElementById('risks');
+      const {color} = getComputedStyle(text);
+      const paper = getComputedStyle(document.documentElement).backgroundColor;
+      const page = [getComputedStyle(document.body).backgroundColor, paper].find((c) => c !== 'rgba(0, 0, 0, 0)');
+      return ['collab-thread', 'collab-thread-active'].map((name) => {
+        const mark = painted(page, getComputedStyle(text, `::highlight(${name})`).backgroundColor);
+        const [low, high] = [mark, painted(color)].sort((a, b) => a - b);
+        return {name, contrast: (high + 0.05) / (low + 0.05), differs: Math.abs(mark - painted(page)) > 0.01};
+      });
+    });
+    for (const {name, contrast, differs} of contrasts) if (contrast < 4.5 || !differs) problems.add(`${name}, ${colorScheme}: the contrast is ${contrast}, and that it differs from the page is ${differs}`);
+  }
 }
 
 // announcing listens to live regions.

@@ -1,6 +1,6 @@
 // Builds the package: dist/index.js for bundlers, which provide Lit and DOMPurify, and
-// dist/elements.min.js for script tags, with both and without connect. The code that shows HTML is a separate file next
-// to each, loaded on demand.
+// dist/elements.min.js for script tags, with both and without connect. The code that shows HTML, and the code that is
+// rarely needed, are separate files next to each, loaded on demand.
 import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
@@ -22,18 +22,18 @@ const squeeze = {
     });
   },
 };
-// apart imports the code that shows HTML from a file of that name.
-const apart = (path) => ({name: 'apart', setup: ({onResolve}) => {
-  onResolve({filter: /^\.\/html\.js$/}, () => ({path, external: true}));
+// apart imports code from a separate file, with an ending of its name.
+const apart = (ending) => ({name: 'apart', setup: ({onResolve}) => {
+  onResolve({filter: /^\.\/(?:html|late)\.js$/}, ({kind, path}) => kind === 'dynamic-import' ? {path: path.replace('.js', ending), external: true} : undefined);
   onResolve({filter: /catalogs\/..\.json$/}, ({kind, path}) => kind === 'dynamic-import' ? {path: `./${path.slice(-7, -5)}.js`, external: true} : undefined);
 }});
 
 const both = {bundle: true, format: 'esm', target: 'es2022', charset: 'utf8', legalComments: 'none', outdir: 'dist'};
-for (const entry of ['index', 'html']) {
-  await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('./html.js')]});
+for (const entry of ['index', 'html', 'late']) {
+  await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('.js')]});
 }
 const banner = {js: '/*! Licenses: NOTICES.txt of collabdata-elements */'};
-await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
+await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts', 'late.min': 'src/late.ts'}, minify: true, plugins: [apart('.min.js'), squeeze], banner});
 
 // Catalogs of other languages, for both.
 const catalogs = '../../words/catalogs';

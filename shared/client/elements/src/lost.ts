@@ -1,15 +1,22 @@
-import {html, type TemplateResult} from 'lit';
+import type {html as Html, TemplateResult} from 'lit';
 
-import {newThread} from './drafts.js';
+import type {newThread as NewThread} from './drafts.js';
 import type {Target} from './protocol.js';
 import type {Store} from './store.js';
-import {say} from './texts.js';
+import type {say as Say} from './texts.js';
+
+/** What they are drawn with: the code that is rarely needed has no Lit of its own. */
+export interface Parts {
+  html: typeof Html;
+  newThread: typeof NewThread;
+  say: typeof Say;
+}
 
 /**
  * The drafts of a store whose thread or comment was deleted. Each has its text, and buttons to copy
  * and discard it. With start, a button starts a new thread with it at the same place.
  */
-export const lostDrafts = (store: Store, start?: (target?: Target) => void, annotationId?: string): TemplateResult[] =>
+export const lostDrafts = ({html, newThread, say}: Parts, store: Store, start?: (target?: Target) => void, annotationId?: string): TemplateResult[] =>
   store.lost.filter((lost) => annotationId === undefined || lost.annotationId === annotationId).map(({place, draft, target, edit}) => {
     const discard = () => {
       store.drafts.set(place);

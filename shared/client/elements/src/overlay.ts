@@ -1,6 +1,6 @@
 import type {Failure} from './failure.js';
 import type {Person} from './person.js';
-import type {Attachment, Comment, Level, Reaction, Suggestion, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Level, ThreadChanges, Reaction, Suggestion, Target, Thread} from './protocol.js';
 
 /** A change by the reader that no poll has returned yet. */
 export interface Pending {
@@ -33,9 +33,8 @@ export interface Pending {
   reacted?: boolean;
   /** Of a new thread, or the decision about a known one. */
   suggestion?: Suggestion | undefined;
-  /** Another update of the thread, as the page shows it, and in a request. */
-  shown?: Pick<Thread, 'targetElement' | 'context' | 'visibility'>;
-  updatedData?: object;
+  /** Another update of the thread. */
+  changes?: ThreadChanges;
   /** Called when the server has it, with its thread, and with the added or changed comment. */
   done?: (sent: {annotationId: string; commentId?: number | undefined}) => void;
   /** Called if it is discarded, which it is if the server refuses it; without, it is kept then. */
@@ -89,7 +88,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         if (!p.failed) shown.level = p.level!;
         break;
       case 'update-thread':
-        if (!p.failed) Object.assign(shown, p.shown);
+        if (!p.failed) Object.assign(shown, p.changes);
         break;
       case 'react':
         if (!p.failed) shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...c, reactions: reacted(c.reactions ?? [], p, user)} : c));

@@ -9,4 +9,4 @@ export {setTokens, signOut, type Tokens} from './access.js';
 export {setUploads, type Upload} from './uploads.js';
 export {ThreadElement} from './thread.js';
 export {ThreadsElement} from './threads.js';
-export type {Decision} from './suggestion.js';
+export type {Decision} from './suggested.js';

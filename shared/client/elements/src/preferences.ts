@@ -2,6 +2,8 @@ import {css, html, LitElement, nothing} from 'lit';
 import {property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
+import {icon} from './icons.js';
+import {openMenu} from './menu.js';
 import type {Channels} from './protocol.js';
 import {storeOf} from './store.js';
 import {base} from './styles.js';
@@ -10,28 +12,38 @@ import {say} from './texts.js';
 const CHANNELS = ['inbox', 'email'] as const;
 const CHOICES = ['ALL', 'MINE', 'NONE'] as const;
 
-/**
- * The reader's notification preferences for a document: a line at the end of its threads, which
- * loads when it is opened.
- */
+/** Whether the reader watches a document, and the menu of its notifications. */
 export class Preferences extends LitElement {
   @property({attribute: false}) access!: Access;
   @state() private config: Channels | undefined;
   @state() private failed = false;
 
-  static override styles = [base, css`label { display: flex; align-items: center; gap: 8px; margin-inline-end: 12px; }`];
+  static override styles = [
+    base,
+    css`
+      :host { display: contents; }
+      button { display: flex; align-items: center; gap: 6px; color: var(--_soft); }
+      .error { flex-basis: 100%; order: 1; }
+    `,
+  ];
+
+  protected override firstUpdated(): void {
+    void this.#ask();
+  }
 
   override render() {
+    const chosen = CHANNELS.map((c) => this.config?.[c]);
+    const shown = chosen.includes('ALL') ? 'ALL' : this.config && chosen.every((c) => c === 'NONE') ? 'NONE' : 'MINE';
+    const label = say(`watch.${shown}`);
     return html`
-      <details part="preferences" @toggle=${(e: Event) => (e.target as HTMLDetailsElement).open && this.#ask()}>
-        <summary class="soft">${say('preferences')}</summary>
-        ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}
-        ${this.config ? html`<div class="row">${CHANNELS.map((c) => html`<label>${say(`channel.${c}`)}
-          <select @change=${(e: Event) => this.#ask({[c]: (e.target as HTMLSelectElement).value})}>
-            ${CHOICES.map((v) => html`<option value=${v} .selected=${this.config![c] === v}>${say(`choice.${v}`)}</option>`)}
-          </select></label>`)}</div>` : nothing}
-      </details>`;
+      <button type="button" part="preferences" aria-haspopup="menu" aria-expanded="false" aria-label="${label}: ${say('preferences')}" title=${say('preferences')}
+        @click=${this.#open}>${icon(shown === 'NONE' ? 'muted' : shown === 'ALL' ? 'eye' : 'bell')}${label}</button>
+      ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}`;
   }
+
+  #open = (e: Event): void => openMenu(e, say('preferences'), () => (this.config ? Promise.resolve() : this.#ask()).then(() => this.config ? CHANNELS.flatMap((c) => CHOICES.map((choice, i) => ({
+    label: say(`choice.${choice}`), checked: this.config![c] === choice, ...(!i && {heading: say(`channel.${c}`)}), act: () => void this.#ask({[c]: choice}),
+  }))) : []));
 
   #asked = 0; // requests
 

@@ -94,6 +94,13 @@ export interface Thread {
   context?: object;
 }
 
+/** A change of the place, the data or the readers of a thread. */
+export interface ThreadChanges {
+  targetElement?: Target;
+  context?: object;
+  visibility?: Visibility;
+}
+
 export interface Notification {
   notificationId: string;
   documentId: string;
@@ -158,7 +165,7 @@ interface Write {
   context?: object | undefined;
   threadContext?: object | undefined;
   suggestion?: Suggestion | undefined;
-  updatedData?: object | undefined;
+  changes?: ThreadChanges | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -215,12 +222,13 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
-/** A visibility for some people in a request. */
-export const visibleTo = (people: Person[]) => ({type: 'restricted', userIds: people.map((p) => p.userId)});
+/** A target in a request, which the service merges with the present one. */
+const NOWHERE = {elementId: null, targetText: null, occurrence: null, prefix: null, suffix: null};
 
-/** Resolves a thread or opens it again, decides about its suggestion, or makes another update. */
-async function update(to: Access, w: Write): Promise<Write> {
-  const {suggestion, updatedData = suggestion ? {suggestion} : {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}} = w;
+/** A visibility in a request: for these people, or for everyone. */
+const visibleTo = (people?: Person[]) => people ? {type: 'restricted', userIds: people.map((p) => p.userId)} : {type: 'public'};
+
+async function update(to: Access, w: Write, updatedData: object): Promise<Write> {
   changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
   return w;
 }
@@ -263,9 +271,11 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  'resolve-thread': update,
-  decide: update,
-  'update-thread': update,
+  'resolve-thread': (to: Access, w: Write) => update(to, w, {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}}),
+  decide: (to: Access, w: Write) => update(to, w, {suggestion: w.suggestion}),
+  'update-thread'(to: Access, {changes: {targetElement, visibility, ...rest} = {}, ...w}: Write) {
+    return update(to, w, {...rest, ...(targetElement && {targetElement: {...NOWHERE, ...targetElement}}), ...(visibility && {visibility: visibleTo(visibility.people)})});
+  },
   async react(to: Access, w: Write) {
     const {annotationId, commentId, emoji} = w;
     await to.call(`${THREADS}/comments/reactions/${w.reacted ? 'add' : 'delete'}`, {documentId: to.documentId, annotationId, commentId, emoji}, w.id);

@@ -3,22 +3,25 @@ import {property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
-import {avatar, lock} from './avatar.js';
+import {avatar} from './avatar.js';
+import type {Act} from './choices.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
 import {contentOf, filesOf, prepare, sourceOf} from './content.js';
 import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
+import {icon} from './icons.js';
 import {filled} from './links.js';
-import {lostDrafts} from './lost.js';
+import {goneDrafts} from './gone.js';
+import {openEmojis, openMenu} from './menu.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
-import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
-import './reactions.js';
+import {authorOf, isResolved, seersOf} from './protocol.js';
+import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
-import {frame} from './styles.js';
-import './suggestion.js';
+import {frame, rich, sheet} from './styles.js';
+import {defineSuggested} from './suggestion.js';
 import {say, whyOf, type Key} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
@@ -80,30 +83,27 @@ export class ThreadElement extends Connected {
 
   static override styles = [
     ...frame,
+    rich,
     css`
-      article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
+      article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 8px 12px 10px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
-      header { margin-bottom: 6px; }
+      header { flex-wrap: nowrap; gap: 2px; margin-bottom: 4px; }
+      header .dot { margin-inline-end: 6px; }
       .quote {
-        border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
+        display: block; border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
       }
+      .icon[part=resolve] { color: var(--_accent); }
       .agent { border: 1px solid var(--_line); border-radius: 4px; padding: 0 4px; font-size: .8em; font-weight: 650; color: var(--_soft); }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
+      .head { flex-wrap: nowrap; min-height: 28px; }
+      .head .icon { margin-inline: 0 -6px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
+      .head time, .head .soft { flex: none; font-size: .93em; }
       .body { grid-column: 2; min-width: 0; }
       .fold { max-height: 12lh; overflow: clip; }
-      @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer, .follow { display: none; } }
-      .text { overflow-wrap: anywhere; white-space: pre-wrap; }
-      .text.html { white-space: normal; }
-      .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
-      .html ul { list-style: disc; padding-inline-start: 22px; } .html ol { list-style: decimal; padding-inline-start: 22px; } .html p + p { margin-top: .6em; }
-      .html blockquote { margin: 4px 0; padding-inline-start: 8px; border-inline-start: 3px solid var(--_line); color: var(--_soft); }
-      .html code { background: var(--_raised); border-radius: 4px; padding: 0 3px; }
-      .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
-      .mention { color: var(--_accent); font-weight: 600; }
-      .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
+      @media print { .fold { max-height: none; } .quote { display: block !important; white-space: normal; } collab-composer { display: none; } }
       .waiting > :not(.soft) { opacity: .85; }
       .actions { min-height: 24px; font-size: .93em; }
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
@@ -111,12 +111,19 @@ export class ThreadElement extends Connected {
       article > .actions { margin-inline-start: 38px; }
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
-      .seers .lock { align-self: center; }
-      .reply, .follow { margin-top: 8px; }
-      .follow { font-size: .93em; }
+      .seers .icon { align-self: center; }
+      .reply { margin-top: 8px; }
+      collab-reactions { margin-top: 4px; }
       .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
       .files { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 4px; overflow-wrap: anywhere; }
       .files img { display: block; max-width: 100%; max-height: 240px; border: 1px solid var(--_line); border-radius: var(--_radius); }
+      button.closer { display: none; }
+      @media (max-width: 600px) {
+        :host([open]:not([document])) { ${sheet} }
+        :host([open]:not([document])) article { border: 0; box-shadow: none; padding: 0; background: none; outline: none; }
+        :host([open]:not([document])) button.closer { display: grid; }
+        :host([open]:not([document])) .reply { position: sticky; bottom: -12px; margin: 8px -16px -12px; padding: 8px 16px 12px; background: var(--_paper); border-top: 1px solid var(--_line); }
+      }
       article:focus { outline: none; }
       article:focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
     `,
@@ -227,7 +234,7 @@ export class ThreadElement extends Connected {
     if (!store) return nothing;
     if (!t) {
       if (!this.document) return nothing;
-      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>${lostDrafts(store, undefined, this.thread)}`;
+      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>${goneDrafts(store, undefined, this.thread)}`;
     }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
     const earlier = this.open && !this.printing ? this.begin - 1 : 0;
@@ -236,6 +243,7 @@ export class ThreadElement extends Connected {
     const quote = t.targetElement?.targetText;
     const {status = ''} = t.suggestion ?? {};
     const change = t.pending.find((p) => p.name === 'resolve-thread');
+    if (t.type === 'suggestion') defineSuggested();
     return html`
       <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
@@ -247,24 +255,26 @@ export class ThreadElement extends Connected {
                 ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>${this.place || say('anElement')}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
+          <span class="soft" role="status">${this.copied ? say('linkCopied') : nothing}</span>
           ${store.canWrite && t.annotationId && (status !== 'pending' || resolved)
-            ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
-                ${resolved ? say('reopen') : say('resolve')}
-              </button>`
+            ? html`<button type="button" class="icon" part="resolve" aria-label=${say(resolved ? 'reopen' : 'resolve')} title=${say(resolved ? 'reopen' : 'resolve')} aria-disabled=${!!change && !change.failed}
+                @click=${() => this.#resolve(t, change)}>${icon(resolved ? 'reopen' : 'check')}</button>`
             : nothing}
+          ${t.annotationId ? this.#more(first, say('actions')) : nothing}
+          ${this.open ? html`<button type="button" class="icon closer" aria-label=${say('close')} @click=${this.#close}>${icon('close')}</button>` : nothing}
         </header>
         ${this.changed && status !== 'accepted' ? html`<p class="done">${say(status === 'pending' ? 'suggestion.stale' : 'textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
         ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t} ?stale=${this.changed}></collab-suggested>` : nothing}
         ${this.#firstDeleted(t, first) ? html`<p class="done">${say('firstDeleted', {name: isolated(nameOf(store.named(t.from!)))})}</p>` : nothing}
-        <ol>${this.#comment(first)}
+        <ol>${this.#comment(first, true)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open || this.printing ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide)/.test(p.name) ? this.#failure(p) : nothing))}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide|update)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
-        ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
+        ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
           <div class="row actions">
             <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? say('showReplies', {count: rest.length}) : say('reply')}</button>
             ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${say('draft')}</span>` : nothing}
@@ -286,7 +296,7 @@ export class ThreadElement extends Connected {
     if (!people) return nothing;
     const others = people.filter((p) => p.userId !== store.user.userId);
     const names = [...others.map((p) => nameOf(store.named(p))), ...(others.length < people.length ? [say('you')] : [])];
-    return html`<p class="seers" part="seers">${lock}<span>${say('only', {names: joined(names)})}</span></p>`;
+    return html`<p class="seers" part="seers">${icon('lock')}<span>${say('only', {names: joined(names)})}</span></p>`;
   }
 
   /** The name of the user who resolved it, or "". */
@@ -298,7 +308,7 @@ export class ThreadElement extends Connected {
 
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
-    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, tool, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
       also=${isResolved(t) ? say('replyReopen') : ''}
       .done=${(w: Written, also: boolean) => {
         store.send({...w, name: 'add-comment', thread: t.key});
@@ -306,43 +316,57 @@ export class ThreadElement extends Connected {
       }}></collab-composer>`;
   }
 
-  /** The choice of the reader's notification level for the thread. */
-  #follow(t: ShownThread, store: Store): unknown {
-    if (!t.annotationId) return nothing;
-    const me = store.user.userId;
-    return html`<div class="row follow"><label class="row soft" part="follow">${say('follow')}
-      <select @change=${(e: Event) => store.send({name: 'follow-thread', thread: t.key, level: (e.target as HTMLSelectElement).value as Level})}>
-        ${LEVELS.map((v) => html`<option value=${v} .selected=${t.level === v}>${say(`level.${v}`)}</option>`)}
-      </select></label>
-      ${t.comments.some((c) => c.from.userId !== me) ? html`<button type="button" class="link" @click=${() => this.#unread(t, store)}>${say('markUnread')}</button>` : nothing}</div>`;
+  /** The button of the menu of a comment. */
+  #more(c: ShownComment, label: string): TemplateResult {
+    return html`<button type="button" class="icon" part="menu" id="more${c.commentId}" aria-label=${label} title=${say('actions')} aria-haspopup="menu" aria-expanded="false"
+      @click=${(e: Event) => openMenu(e, label, (l) => l.choicesOf({say, joined}, this.store!, this.shown!, c, (name) => this.#act(name, c)))}>${icon('more')}</button>`;
+  }
+
+  #act(name: Act, c: ShownComment): void {
+    if (name === 'edit') void this.#edit(c);
+    else if (name === 'copyLink') void this.#copy(c);
+    else if (name === 'markUnread') this.#unread(this.shown!, this.store!);
+    else this.#ask(c);
   }
 
   /** Marks the thread as unread, and closes it, because an open one is being read. */
   #unread(t: ShownThread, store: Store): void {
-    this.open = false;
-    this.#tell('collab-closed');
+    this.#close();
     void store.mark(t.annotationId, false).catch(() => {});
-    void this.updateComplete.then(() => this.focus());
   }
+
+  #close = (): void => {
+    if (this.open) this.#tell('collab-closed');
+    this.open = false;
+    void this.updateComplete.then(() => this.focus());
+  };
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
 
-  #comment(c: ShownComment): TemplateResult {
+  #comment(c: ShownComment, first = false): TemplateResult {
     const p = c.pending;
-    const mine = c.from.userId === this.store!.user.userId && this.store!.canWrite;
-    const editing = this.editing === c.commentId && mine && c.commentId > 0;
+    const store = this.store!;
+    const id = c.commentId;
+    const editing = this.editing === id && c.from.userId === store.user.userId && store.canWrite && id > 0;
+    const acting = this.open && id > 0 && !p && !editing;
     return html`
-      <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
+      <li class="comment ${id && id === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(authorOf(c))}
-        <div class="row"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
-          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
+        <div class="row head"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
+          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}
+          ${acting && store.drafts.get(editOf(this.shown!.annotationId, id)) ? html`<span class="soft">${say('draft')}</span>` : nothing}
+          <span class="grow"></span>
+          ${acting && store.canWrite ? html`<button type="button" class="icon" part="react" aria-label=${say('addReaction')} title=${say('addReaction')} aria-haspopup="menu" aria-expanded="false"
+            @click=${(e: Event) => openEmojis(e, say('addReaction'), (emoji) => react(store, this.shown!, c, emoji), (emoji) => hasChosen(store, c, emoji))}>${icon('react')}</button>` : nothing}
+          ${acting && !first ? this.#more(c, say('actionsOf', {time: moment(c.createdAt)})) : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
           ${filesOf(c)}
           ${!p || editing ? nothing : conflicts(p) ? this.#conflict(c, p) : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
-          ${editing ? nothing : html`<div class="row foot">
-            ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
-            ${c.commentId && !p && this.open ? this.#actions(c, mine) : nothing}</div>`}
+          ${c.reactions?.length && !editing ? html`<collab-reactions exportparts="reactions, reaction" .store=${store} .thread=${this.shown!} .comment=${c}></collab-reactions>` : nothing}
+          ${this.deleting === id && id ? html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
+            <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
+            <button type="button" @click=${() => this.#keep(c)}>${say('keep')}</button></div>` : nothing}
         </div>
       </li>`;
   }
@@ -375,21 +399,6 @@ export class ThreadElement extends Connected {
     if (long.size !== this.long.size || [...long].some((id) => !this.long.has(id))) this.long = long;
   });
 
-  #actions(c: ShownComment, mine: boolean): TemplateResult {
-    if (this.deleting === c.commentId) {
-      return html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
-        <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
-        <button type="button" @click=${() => this.#keep(c)}>${say('keep')}</button></div>`;
-    }
-    const time = moment(c.createdAt);
-    return html`<div class="row actions">
-      ${mine ? html`<button type="button" id="edit${c.commentId}" aria-label=${say('editOf', {time})} @click=${() => this.#edit(c)}>${say('edit')}</button>
-      <button type="button" id="delete${c.commentId}" aria-label=${say('deleteOf', {time})} @click=${() => this.#ask(c)}>${say('delete')}</button>` : nothing}
-      ${navigator.clipboard ? html`<button type="button" aria-label=${say('copyLinkOf', {time})} @click=${() => this.#copy(c)}>${say('copyLink')}</button>` : nothing}
-      <span role="status">${this.copied === c.commentId ? say('linkCopied') : nothing}</span>
-      ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${say('draft')}</span>` : nothing}</div>`;
-  }
-
   /** Copies the address of a comment. Browsers only have a clipboard on pages with TLS. */
   async #copy({commentId}: ShownComment): Promise<void> {
     const values = {documentId: this.store!.access.documentId, annotationId: this.shown!.annotationId, commentId};
@@ -398,9 +407,9 @@ export class ThreadElement extends Connected {
   }
 
   #editor(c: ShownComment): TemplateResult {
-    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
+    return html`<collab-composer class="edit" part="composer" exportparts="textarea, tool, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []} .seen=${c.pending ? undefined : c.lastUpdated}
-      .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
+      .close=${() => ((this.editing = 0), this.#show(`#more${c.commentId}`))}
       .done=${({markdown, text, html, tags, id, seen}: Written) => {
         this.editing = 0;
         if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id, seen});
@@ -422,6 +431,7 @@ export class ThreadElement extends Connected {
   }
 
   async #edit(c: ShownComment): Promise<void> {
+    if (!this.open) this.#tell('collab-opened');
     await prepare(c.commentText, c.commentHtml);
     this.editing = c.commentId;
     this.#show('.edit');
@@ -439,7 +449,7 @@ export class ThreadElement extends Connected {
 
   #keep(c: ShownComment): void {
     this.deleting = 0;
-    this.#show(`#delete${c.commentId}`);
+    this.#show(`#more${c.commentId}`);
   }
 
   #delete(c: ShownComment): void {

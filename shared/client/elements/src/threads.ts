@@ -13,14 +13,15 @@ import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import {folded} from './fold.js';
 import {withNames} from './mentions.js';
-import {lostDrafts} from './lost.js';
+import {goneDrafts} from './gone.js';
+import {late} from './menu.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import './preferences.js';
 import {authorOf, isResolved, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
-import {frame} from './styles.js';
+import {frame, narrow, sheet} from './styles.js';
 import {valueOf} from './suggestion.js';
 import {say} from './texts.js';
 import './thread.js';
@@ -49,6 +50,11 @@ export class ThreadsElement extends Connected {
   @property() document = '';
   /** The id of the element with the document's content; the body if omitted. */
   @property({attribute: 'for'}) for = '';
+  /**
+   * "margin" shows each thread at the height of its mark, if the element is beside the text; otherwise
+   * and by default, the threads are a list.
+   */
+  @property() placement = '';
   /** The address of a comment for links to it, as of collab-inbox; this page if omitted. */
   @property() href = '';
 
@@ -74,6 +80,7 @@ export class ThreadsElement extends Connected {
   @state() private said = '';
   @state() private reading = false; // loading older threads
   @state() private missing = false; // a requested thread does not exist
+  @state() private beside = false; // the threads are in the margin
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
 
@@ -112,13 +119,17 @@ export class ThreadsElement extends Connected {
       .filter { gap: 2px; flex-basis: 100%; }
       .filter button { padding: 3px 7px; }
       input { flex-basis: 100%; }
-      h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
+      h2 { font-size: 1.1em; font-weight: 650; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
       @media print { li { content-visibility: visible; break-inside: avoid; } .filter, .float, .kept, collab-preferences { display: none !important; } }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
       .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      @media (max-width: 600px) { .draft { ${sheet} } }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
+      .beside { position: relative; }
+      .beside > li { position: absolute; inset-inline: 0; margin: 0; content-visibility: visible; }
+      @media (prefers-reduced-motion: no-preference) { .beside > li { transition: top .15s; } }
       .note { color: var(--_soft); padding: 6px 0; }
       .kept { display: block; width: 100%; margin-bottom: 8px; text-align: start; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       summary { color: var(--_soft); margin-bottom: 4px; }
@@ -134,6 +145,8 @@ export class ThreadsElement extends Connected {
     addEventListener('popstate', this.#hash);
     navigations()?.addEventListener('currententrychange', this.#hash);
     addEventListener('resize', this.#selection);
+    visualViewport?.addEventListener('resize', this.#keyboard);
+    visualViewport?.addEventListener('scroll', this.#keyboard);
     addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
     if (this.hasUpdated) this.#attach();
   }
@@ -147,6 +160,8 @@ export class ThreadsElement extends Connected {
     removeEventListener('popstate', this.#hash);
     navigations()?.removeEventListener('currententrychange', this.#hash);
     removeEventListener('resize', this.#selection);
+    visualViewport?.removeEventListener('resize', this.#keyboard);
+    visualViewport?.removeEventListener('scroll', this.#keyboard);
     removeEventListener('scroll', this.#hideFloat, {capture: true});
     this.#detach();
   }
@@ -176,6 +191,7 @@ export class ThreadsElement extends Connected {
 
   #detach(): void {
     this.#end?.();
+    this.#sizes.disconnect();
     this.#changes.disconnect();
     this.#text = undefined;
     this.#root?.removeEventListener('click', this.#clicked as EventListener);
@@ -277,7 +293,8 @@ export class ThreadsElement extends Connected {
       <section part="panel" aria-label=${say('comments')} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @collab-closed=${() => this.#activate('')} @keydown=${this.#key}>
         <header class="row" part="header">
-          <h2>${say('comments')}</h2>
+          <h2 class="grow">${say('comments')}</h2>
+          ${store.loaded ? keyed(store, html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>`) : nothing}
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>` : nothing}
           ${store.loaded ? html`<div class="row filter" role="group" aria-label=${say('comments')}>${FILTERS.map((f) => html`
             <button type="button" aria-pressed=${f === this.filter} @click=${() => (this.filter = f)}>${this.#name(f)}${more}</button>`)}</div>` : nothing}
@@ -286,15 +303,14 @@ export class ThreadsElement extends Connected {
         <div class="found soft" role="status">${this.sought.trim() ? (found.length ? say('found', {count: found.length}) : say('noPeople')) : nothing}</div>
         ${store.failure ? html`<p class="error" role="alert">${store.loaded ? say('stale') : stateOf(store)}</p>` : nothing}
         ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
-        ${lostDrafts(store, (target) => this.compose(target))}
+        ${goneDrafts(store, (target) => this.compose(target))}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
-        ${this.draft ? this.#draft(store, this.draft) : nothing}
+        ${this.draft && !this.beside ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft || this.sought.trim() ? nothing
           : html`<p class="note">${this.shown.length ? say(`none.${this.filter}`) : say('noneYet')} ${store.canWrite && this.filter === 'open' ? say('howToComment') : ''}</p>`}
-        <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
+        <ol role="list" part="list" class=${this.beside ? 'beside' : ''}>${this.draft && this.beside ? html`<li class="active">${this.#draft(store, this.draft)}</li>` : nothing}${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${say('gone', {count: gone.length})}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
         ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${say('older')}</button>` : nothing}
-        ${store.loaded ? html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${say('commentOnSelection')}
         @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>
@@ -336,14 +352,14 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
+    return html`<li class=${t.key === this.active ? 'active' : ''} .key=${t.key}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .place=${this.#labelOf(t.targetElement?.elementId)} .changed=${!!this.#place(t.key)?.changed}
+      exportparts="thread, thread-header, quote, resolve, menu, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, react, reactions, reaction, palette, composer, textarea, tool, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
-      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
+      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, tool, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
         .done=${(w: Written) => {
           this.draft = undefined;
@@ -378,7 +394,30 @@ export class ThreadsElement extends Connected {
     void this.updateComplete.then(() => this.renderRoot.querySelector<ThreadElement>('li.active > collab-thread')?.focus());
   }
 
+  /** Observes the sizes of the threads and the text in the margin. */
+  readonly #sizes = new ResizeObserver(() => this.#arrange());
+
+  /** Places the threads in the margin, if there is one. */
+  #arrange(): void {
+    const [own, text] = [this.getBoundingClientRect(), this.#root?.getBoundingClientRect()];
+    const beside = this.placement === 'margin' && !!text && own.width > 0 && !this.#root!.contains(this) && (own.left >= text.right - 1 || own.right <= text.left + 1);
+    const list = this.renderRoot.querySelector<HTMLElement>('[part=list]');
+    if (beside !== this.beside) {
+      this.beside = beside;
+      list?.removeAttribute('style');
+      for (const li of list?.children ?? []) li.removeAttribute('style');
+      return;
+    }
+    if (!beside || !list) return;
+    const markOf = ({key}: Element & {key?: string}) => key ? this.#place(key)?.range : this.draft?.target && this.#textOf(this.#root!).find(this.draft.target)?.range;
+    late().then((l) => l.arrange(list, list.querySelector('.active'), markOf), () => (this.placement = ''));
+  }
+
   protected override updated(): void {
+    if (this.placement === 'margin') {
+      for (const e of [this, this.#root, ...this.renderRoot.querySelectorAll('[part=list] > li')]) if (e) this.#sizes.observe(e);
+      this.#arrange();
+    }
     const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#place(t.key)?.range ?? []);
     const draft = this.draft?.target && this.#root ? this.#textOf(this.#root).find(this.draft.target) : null;
     if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#place(this.active)))?.range, this.#root);
@@ -431,6 +470,7 @@ export class ThreadsElement extends Connected {
     this.draft = {target};
     this.active = '';
     void this.updateComplete.then(() => {
+      if (narrow() && target && this.#root) this.#textOf(this.#root).find(target)?.range.startContainer.parentElement?.scrollIntoView();
       this.composer?.scrollIntoView({block: 'nearest'});
       this.composer?.focus();
     });
@@ -461,8 +501,13 @@ export class ThreadsElement extends Connected {
     this.#activate(thread.key);
     this.comment = commentId;
     this.#goto(thread);
-    if (!commentId) void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+    if (!commentId) this.#listed();
     return true;
+  }
+
+  /** Shows the open thread in the list. A sheet is in the window already. */
+  #listed(): void {
+    if (!narrow()) void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
   }
 
   #activate(key: string): void {
@@ -489,7 +534,7 @@ export class ThreadsElement extends Connected {
     const place = this.#place(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
-    place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
+    void this.updateComplete.then(() => place.startContainer.parentElement?.scrollIntoView({block: narrow() ? 'start' : 'center', behavior: smooth ? 'smooth' : 'auto'}));
   }
 
   #key = (e: KeyboardEvent): void => {
@@ -530,11 +575,34 @@ export class ThreadsElement extends Connected {
     this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
   };
 
-  /** Ctrl+Alt+M, or Cmd+Option+M, comments on the selected text. */
+  /**
+   * Ctrl+Alt+M, or Cmd+Option+M, comments on the selected text. Its button is next in the order of
+   * Tab, and what follows the text is next after the button.
+   */
   #shortcut = (e: KeyboardEvent): void => {
-    if (e.code !== 'KeyM' || !e.altKey || !(e.ctrlKey || e.metaKey) || !this.selected || !this.#store?.canWrite || this.draft) return;
-    e.preventDefault();
-    this.compose(this.selected);
+    if (!this.selected || !this.#store?.canWrite || this.draft) return;
+    if (e.code === 'KeyM' && e.altKey && (e.ctrlKey || e.metaKey)) {
+      e.preventDefault();
+      this.compose(this.selected);
+    } else if (e.key === 'Tab' && !e.altKey && !e.ctrlKey && !e.metaKey) {
+      const at = focused();
+      if (at === this.float) {
+        e.preventDefault();
+        void late().then((l) => l.leave(this.ownerDocument, e.shiftKey));
+      } else if (!e.shiftKey && (!at || (this.#root!.contains(at) && !at.isContentEditable && !/^(INPUT|TEXTAREA)$/.test(at.tagName)))) {
+        e.preventDefault();
+        this.#selection();
+        this.float.focus();
+      }
+    }
+  };
+
+  /** Keeps sheets above the keyboard of a phone. */
+  #keyboard = (): void => {
+    const {height, offsetTop, scale} = visualViewport!;
+    const style = this.renderRoot.querySelector('section')?.style;
+    style?.setProperty('--_keyboard', `${scale > 1 ? 0 : Math.max(innerHeight - height - offsetTop, 0)}px`);
+    style?.setProperty('--_height', `${height}px`);
   };
 
   #hideFloat = (): void => {
@@ -555,7 +623,7 @@ export class ThreadsElement extends Connected {
     if (hit) {
       if (!this.#fits(hit)) this.filter = 'open';
       this.#activate(hit.key);
-      void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+      this.#listed();
     }
   };
 }
