@@ -24,7 +24,7 @@ func TestBudget(t *testing.T) {
 		{"one webhook", 0, 1, true, 13, 10, 23},
 		{"one person, mail at once", 1, 0, true, 31, 12, 43},
 		{"one person, mail grouped", 1, 0, false, 33, 12, 46},
-		{"one webhook and ten people, mail at once", 10, 1, true, 290, 100, 290},
+		{"one webhook and ten people, mail at once", 10, 1, true, 300, 100, 290},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

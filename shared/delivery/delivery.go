@@ -138,7 +138,7 @@ const endTime = 10 * time.Second // left to settle a task when its run is stoppe
 
 // Take handles a message about a task, or an event of SES. If it returns an error, the message must be received again.
 func (d *Deliverer) Take(ctx context.Context, text string) error {
-	if r, is := mail.ReadReport(text); is {
+	if r, ok := mail.ReadReport(text); ok {
 		return d.undeliverable(ctx, r)
 	}
 	ref, err := queue.Decode(text)

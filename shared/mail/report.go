@@ -62,19 +62,19 @@ func ReadReport(text string) (*Report, bool) {
 		return nil, false
 	}
 	r := &Report{}
-	of, at := e.Bounce.Recipients, e.Bounce.Timestamp
+	addresses, at := e.Bounce.Recipients, e.Bounce.Timestamp
 	switch b, c := e.Bounce, e.Complaint; e.EventType {
 	case "Bounce":
 		if b.Type == "Permanent" && b.SubType != suppressed {
 			r.Reason = collab.EmailBounced
 		}
 	case "Complaint":
-		of, at = c.Recipients, c.Timestamp
+		addresses, at = c.Recipients, c.Timestamp
 		if c.Feedback != "not-spam" && c.SubType != suppressed {
 			r.Reason = collab.EmailComplained
 		}
 	}
-	r.recipients = collab.Map(of, func(a recipient) string { return a.EmailAddress })
+	r.recipients = collab.Map(addresses, func(a recipient) string { return a.EmailAddress })
 	r.Time, r.Sent = max(at.UnixMilli(), 0), max(e.Mail.Timestamp.UnixMilli(), 0)
 	for _, h := range e.Mail.Headers {
 		if !strings.EqualFold(h.Name, "List-Unsubscribe") {

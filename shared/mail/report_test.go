@@ -48,9 +48,9 @@ func TestReadReport(t *testing.T) {
 		"without a kind":      {`{"mail": {}}`, nil},
 		"a kind of no string": {`{"eventType": 1}`, nil},
 	} {
-		got, is := ReadReport(test.text)
-		if is != (test.want != nil) {
-			t.Errorf("%s: %v", name, is)
+		got, ok := ReadReport(test.text)
+		if ok != (test.want != nil) {
+			t.Errorf("%s: %v", name, ok)
 			continue
 		}
 		if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(Report{})); diff != "" {

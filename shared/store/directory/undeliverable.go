@@ -36,16 +36,16 @@ func (s *Store) Undeliverable(ctx context.Context, org collab.OrganizationRef, u
 	if len(users) == 0 {
 		return all, nil
 	}
-	of := collab.Map(users, func(u collab.User) keys.Key { return keys.Undeliverable(org, u.UserID) })
+	markKeys := collab.Map(users, func(u collab.User) keys.Key { return keys.Undeliverable(org, u.UserID) })
 	marks := map[keys.Key]store.Item{}
-	if len(of) <= fewMarks {
+	if len(markKeys) <= fewMarks {
 		var err error
-		if marks, err = s.GetAll(ctx, of, false); err != nil {
+		if marks, err = s.GetAll(ctx, markKeys, false); err != nil {
 			return nil, err
 		}
 	} else {
 		compare := func(a, b keys.Key) int { return cmp.Compare(a.SK, b.SK) }
-		first, last := slices.MinFunc(of, compare), slices.MaxFunc(of, compare)
+		first, last := slices.MinFunc(markKeys, compare), slices.MaxFunc(markKeys, compare)
 		items, err := s.Query(ctx, store.Scan{PK: first.PK, Keys: store.Span{From: first.SK, To: last.SK}})
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (s *Store) Undeliverable(ctx context.Context, org collab.OrganizationRef, u
 		}
 	}
 	for i, u := range users {
-		it := marks[of[i]]
+		it := marks[markKeys[i]]
 		if it == nil {
 			continue
 		}
@@ -99,15 +99,15 @@ func (s *Store) HasAddress(ctx context.Context, org collab.OrganizationRef, user
 	if err != nil {
 		return false, err
 	}
-	if is, err := has(member); is || err != nil {
-		return is, err
+	if found, err := has(member); found || err != nil {
+		return found, err
 	}
 	grants, _, err := s.QueryPage(ctx, store.Scan{
 		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Limit: mostAddresses, Strong: true,
 	})
 	for _, it := range grants {
-		if is, failed := has(it); is || failed != nil {
-			return is, failed
+		if found, failed := has(it); found || failed != nil {
+			return found, failed
 		}
 	}
 	return false, err

@@ -192,6 +192,10 @@ func (w *world) plant(org string) {
 	w.plantThreads(doc)
 	w.plantNotifications(doc)
 	w.must(w.accounts.Unsubscribe(ctx, unsubscribe.Recipient{Account: "acct", Organization: org, User: person, Email: address}))
+	marked, err := w.MarkUndeliverable(ctx, in, collab.Undeliverable{UserID: person, Email: address, Reason: collab.EmailBounced, Time: 1})
+	if w.must(err); !marked {
+		w.must(errors.New("the address was marked before"))
+	}
 }
 
 func (w *world) plantThreads(doc collab.DocumentRef) {

@@ -100,11 +100,11 @@ func (s *Store) EventBody(ctx context.Context, acct, id string) (collab.JSON, er
 // recipients: those before an id, unless it is "". It reads with eventual consistency. If more is
 // true, further events exist.
 func (s *Store) EventsOf(ctx context.Context, doc collab.DocumentRef, annotation, before string, limit int) (ids []string, more bool, err error) {
-	of := store.Children(keys.EventOf(annotation, ""))
+	span := store.Children(keys.EventOf(annotation, ""))
 	if before != "" {
-		of = of.Before(keys.EventOf(annotation, before))
+		span = span.Before(keys.EventOf(annotation, before))
 	}
-	items, more, err := s.QueryPage(ctx, store.Scan{Index: keys.IndexOrg, PK: keys.EventPartition(doc), Keys: of, Newest: true, Limit: limit + 1})
+	items, more, err := s.QueryPage(ctx, store.Scan{Index: keys.IndexOrg, PK: keys.EventPartition(doc), Keys: span, Newest: true, Limit: limit + 1})
 	if len(items) > limit {
 		items, more = items[:limit], true
 	}
