@@ -312,7 +312,8 @@ async function preferring(context) {
   });
   equal('the shown choices', await look.watched(page), ['Nothing', 'Nothing']);
   equal('the state of a muted document', await button.innerText(), 'Muted');
-  await Promise.all([page.waitForResponse((r) => r.url().endsWith('/config/set')), look.watch(page, 'Inbox', 'All activity')]);
+  await look.watch(page, 'Inbox', 'All activity');
+  await until(async () => (await call('/v2/notifications/config/get', {documentIds: ['launch-plan'], userId: 'ann', documentId: undefined}))[0].level === 'all');
   await page.reload();
   await want('the state after a reload', page.getByRole('button', {name: 'Watching: Notifications for this document'}));
 }
@@ -446,6 +447,7 @@ async function fitting(context) {
   await page.keyboard.press('Escape');
   const inbox = page.locator('collab-inbox');
   const panel = inbox.locator('.panel');
+  await inbox.locator('collab-emails').waitFor({state: 'attached'}); // it is loaded
   const inside = () => panel.evaluate((e) => {
     const {top, bottom, left, right} = e.getBoundingClientRect();
     return bottom - top > 40 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
