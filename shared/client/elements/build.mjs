@@ -5,19 +5,20 @@ import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
 
-// squeeze removes white space from styles and templates.
+// squeeze removes white space from styles and templates, and quotes of attributes.
 const squeeze = {
   name: 'squeeze',
   setup({onLoad}) {
     onLoad({filter: /\/src\/\w+\.ts$/}, async ({path}) => {
       const text = await readFile(path, 'utf8');
       const contents = text
-        .replace(/css`[^`]*`/g, (css) => css.replace(/\s+/g, ' ').replace(/ ?([{};,]) ?/g, '$1').replace(/: /g, ':'))
+        .replace(/css`[^`]*`/g, (css) => css.replace(/\s+/g, ' ').replace(/ ?([{};,>]) ?/g, '$1').replace(/: /g, ':'))
         .replace(/>\n\s*</g, '><')
         .replace(/>\n\s*(?=\$\{)/g, '>')
         .replace(/\}\n\s*(?=<\/?[a-z]|\$\{)/g, '}')
         .replace(/html`\n\s*/g, 'html`')
-        .replace(/\n\s*(?=[@.?]?[a-z-]+=["$])/g, ' ');
+        .replace(/\n\s*(?=[@.?]?[a-z-]+=["$])/g, ' ')
+        .replace(/(?<= [a-z-]+)="([\w-]+)"(?=[ >])/g, '=$1');
       return {contents, loader: 'ts'};
     });
   },
@@ -32,7 +33,7 @@ const both = {bundle: true, format: 'esm', target: 'es2022', charset: 'utf8', le
 for (const entry of ['index', 'html', 'late']) {
   await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('.js')]});
 }
-const banner = {js: '/*! Licenses: NOTICES.txt of collabdata-elements */'};
+const banner = {js: '/*! See NOTICES.txt */'};
 await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts', 'late.min': 'src/late.ts'}, minify: true, plugins: [apart('.min.js'), squeeze], banner});
 
 // Catalogs of other languages, for both.
