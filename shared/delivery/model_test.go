@@ -65,13 +65,16 @@ type remark struct {
 	at    collab.Millis
 	tags  []string // tagged users
 	group bool     // it tags the group two
+
+	past      []string // users that an earlier text tagged
+	pastGroup bool     // an earlier text tagged the group
 }
 
 // fact is an event that may notify people.
 type fact struct {
 	*collab.Event
 	shared []string           // users added to the thread's visibility
-	was    remark             // the comment before an edit
+	was    remark             // the comment before an edit, with all that it has ever tagged
 	fresh  *remark            // tags that an edit adds; nil if not an edit
 	open   bool               // may be missing in some inboxes
 	dead   bool               // its thread is deleted
@@ -489,7 +492,7 @@ func (m *sightModel) thread() string           { return rapid.SampledFrom(both).
 func (m *sightModel) remark() remark {
 	m.texts++
 	tags := rapid.Permutation(people).Draw(m.t, "mentioned")[:rapid.IntRange(0, 2).Draw(m.t, "how many")]
-	return remark{fmt.Sprint("text ", m.texts), m.millis(), tags, rapid.IntRange(0, 3).Draw(m.t, "by group") == 0}
+	return remark{text: fmt.Sprint("text ", m.texts), at: m.millis(), tags: tags, group: rapid.IntRange(0, 3).Draw(m.t, "by group") == 0}
 }
 
 func (m *sightModel) tags(c remark) collab.JSON {
@@ -589,7 +592,8 @@ func (m *sightModel) actions() map[string]func() {
 			thread := m.thread()
 			if id := anyComment(thread); id != 0 {
 				was, is := m.said[thread][id], m.remark()
-				is.at = was.at
+				was.tags, was.group = slices.Concat(was.tags, was.past), was.group || was.pastGroup
+				is.at, is.past, is.pastGroup = was.at, was.tags, was.group
 				m.said[thread][id] = is
 				fresh := remark{group: is.group && !was.group}
 				fresh.tags = collab.Where(is.tags, func(u string) bool { return !slices.Contains(was.tags, u) })
