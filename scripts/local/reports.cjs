@@ -584,6 +584,7 @@ async function placing(context) {
   await level('half of them');
   await apart('with an open thread');
   // A draft is at its mark, too, and a text that grows moves the threads.
+  await page.locator('#pricing').scrollIntoViewIfNeeded(); // the button is hidden while the text is out of view
   await select(page, 'pricing', 'Schools pay nothing');
   await page.getByRole('button', {name: 'Comment on the selected text'}).click();
   await level('Schools pay nothing');

@@ -4,6 +4,7 @@
 import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
+import {minify} from 'terser';
 
 // squeeze removes white space from styles and templates, and quotes of attributes.
 const squeeze = {
@@ -35,6 +36,11 @@ for (const entry of ['index', 'html', 'late']) {
 }
 const banner = {js: '/*! See NOTICES.txt */'};
 await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts', 'late.min': 'src/late.ts'}, minify: true, plugins: [apart('.min.js'), squeeze], banner});
+// terser saves a fortieth more, which loads with every page.
+for (const name of ['elements', 'html', 'late']) {
+  const file = `dist/${name}.min.js`;
+  await writeFile(file, (await minify(await readFile(file, 'utf8'), {module: true, ecma: 2020, compress: {passes: 3}, format: {comments: /^!/}})).code);
+}
 
 // Catalogs of other languages, for both.
 const catalogs = '../../words/catalogs';

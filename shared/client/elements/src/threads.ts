@@ -147,7 +147,7 @@ export class ThreadsElement extends Connected {
     addEventListener('resize', this.#selection);
     visualViewport?.addEventListener('resize', this.#keyboard);
     visualViewport?.addEventListener('scroll', this.#keyboard);
-    addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
+    addEventListener('scroll', this.#follow, {passive: true, capture: true});
     if (this.hasUpdated) this.#attach();
   }
 
@@ -162,7 +162,7 @@ export class ThreadsElement extends Connected {
     removeEventListener('resize', this.#selection);
     visualViewport?.removeEventListener('resize', this.#keyboard);
     visualViewport?.removeEventListener('scroll', this.#keyboard);
-    removeEventListener('scroll', this.#hideFloat, {capture: true});
+    removeEventListener('scroll', this.#follow, {capture: true});
     this.#detach();
   }
 
@@ -570,9 +570,16 @@ export class ThreadsElement extends Connected {
       return;
     }
     this.selected = this.#textOf(this.#root!).describe(range);
-    const rect = range.getBoundingClientRect();
-    this.float.style.left = `${Math.max(8, Math.min(rect.left, innerWidth - 110))}px`;
-    this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
+    this.#follow();
+  };
+
+  /** Keeps the button for the selected text below it, while that is in the window. */
+  #follow = (): void => {
+    const range = this.selected && this.#root && selected(this.#root);
+    if (!range) return;
+    const {left, top, bottom} = range.getBoundingClientRect();
+    this.float.style.left = `${Math.max(8, Math.min(left, innerWidth - 110))}px`;
+    this.float.style.top = bottom < 0 || top > innerHeight ? '-99px' : `${Math.max(8, Math.min(bottom + 6, innerHeight - 44))}px`;
   };
 
   /**
@@ -603,10 +610,6 @@ export class ThreadsElement extends Connected {
     const style = this.renderRoot.querySelector('section')?.style;
     style?.setProperty('--_keyboard', `${scale > 1 ? 0 : Math.max(innerHeight - height - offsetTop, 0)}px`);
     style?.setProperty('--_height', `${height}px`);
-  };
-
-  #hideFloat = (): void => {
-    if (this.float) this.float.style.top = '-99px';
   };
 
   /** A click on highlighted text opens the thread with the shortest text. */
