@@ -82,6 +82,12 @@ func TestSuggestion(t *testing.T) {
 	if !strings.Contains(got.Text, "Old text:\n> all of it\nNew text:\n(without text)\n") || !strings.Contains(got.HTML, "(without text)</div>") {
 		t.Errorf("a removal: %s\n%s", got.Text, got.HTML)
 	}
+	n.Threads[0].Suggestion = &content.Suggestion{Unknown: true, Reason: "too late"}
+	got, err = newMailer(t, "").Render(n)
+	must.Do(t, err)
+	if strings.Contains(got.Text+got.HTML, "ew text") || !strings.Contains(got.Text, "> too late\n") || !strings.Contains(got.HTML, ">too late</div>") {
+		t.Errorf("a rejection of an unknown text: %s\n%s", got.Text, got.HTML)
+	}
 }
 
 // TestOneSubject checks that all emails about a thread have one subject, and the event in the first

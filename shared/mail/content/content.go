@@ -94,19 +94,29 @@ func fileName(name string) string {
 }
 
 // Suggestion is a suggested change as its readers see it. Each text is "" if there is none.
-type Suggestion struct{ Old, New, Reason string }
+type Suggestion struct {
+	Old, New, Reason string
+	Unknown          bool // there is no new text, not even an empty one, so no old one is shown
+}
 
 const maxSuggested = 500 // characters of a text of a suggestion
 
-// SuggestionOf returns the suggestion of a thread, nil if the thread is none.
+// SuggestionOf returns the suggestion of a thread, nil if the thread is none or there is nothing to
+// show.
 func SuggestionOf(head *collab.Annotation) *Suggestion {
 	s := head.Suggestion()
 	if s == nil {
 		return nil
 	}
-	shown := &Suggestion{Old: cmp.Or(valueOf(s.OldValue), Lines(head.TargetText())), New: valueOf(s.NewValue)}
+	shown := &Suggestion{New: valueOf(s.NewValue), Unknown: s.NewValue == nil}
+	if !shown.Unknown {
+		shown.Old = cmp.Or(valueOf(s.OldValue), Lines(head.TargetText()))
+	}
 	if s.Status == collab.SuggestionIsRejected {
 		shown.Reason = valueOf(s.RejectReason)
+	}
+	if *shown == (Suggestion{Unknown: true}) {
+		return nil
 	}
 	return shown
 }
@@ -126,7 +136,9 @@ func (s *Suggestion) body(to Reader) string {
 	if s.Old != "" {
 		lines = append(lines, to.Text("oldText")+" "+s.Old)
 	}
-	lines = append(lines, to.Text("newText")+" "+cmp.Or(s.New, to.Text("withoutText")))
+	if !s.Unknown {
+		lines = append(lines, to.Text("newText")+" "+cmp.Or(s.New, to.Text("withoutText")))
+	}
 	if s.Reason != "" {
 		lines = append(lines, to.Text("rejectReason")+" "+s.Reason)
 	}

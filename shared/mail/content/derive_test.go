@@ -39,7 +39,8 @@ func TestDerive(t *testing.T) {
 	}{
 		{of(collab.AnnotationAdded), suggested("pending"), "better", false, "Ann suggested a change", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
 		{of(collab.AnnotationAdded), suggested("pending"), "better", true, "Ann mentioned you", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
-		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion"}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: (without text)\n\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion","suggestion":{"newValue":""}}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: (without text)\n\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion"}`), "", false, "Ann suggested a change", "Attached: f"},
 		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":null,"newValue":{"a":[1]}}}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: {\"a\":[1]}\n\nAttached: f"},
 		{of(collab.CommentAdded), suggested("rejected"), "better", false, "Ann replied", "better\nAttached: f"},
 		{of(collab.CommentAdded), nil, "", false, "Ann replied", "Attached: f"},
