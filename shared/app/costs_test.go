@@ -279,9 +279,9 @@ func TestPageCosts(t *testing.T) {
 		price   float64 // of a million
 	}
 	parts := func(ofDocument, ofInbox float64, live bool) []part {
-		connections, preflights := 0.0, 2.0
+		connections, preflights := 0.0, 1.0
 		if live {
-			connections, preflights = 2, 3
+			connections, preflights = 2, 1.5
 		}
 		request := price("requests: gateway")
 		return []part{

@@ -23,8 +23,8 @@ type Connection struct {
 
 // Limits of connections. Settings limit those of an account and of a document.
 const (
-	ConnectionLifetime = 30 * time.Minute // then the page takes another ticket
-	MaxUserConnections = 20               // of a user in an organization
+	ConnectionLifetime = 2 * time.Hour // the gateway's; then the page takes another ticket
+	MaxUserConnections = 20            // of a user in an organization
 )
 
 // Connected counts connections.

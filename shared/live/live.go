@@ -27,6 +27,7 @@ type Access interface {
 type Connections interface {
 	TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
+	Connection(ctx context.Context, id string) (c collab.Connection, ok bool, err error)
 	Disconnect(ctx context.Context, id string, age time.Duration) error
 	Connected(ctx context.Context, s collab.Settings, w collab.Watch, now bool) (collab.Connected, error)
 	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)

@@ -13,7 +13,7 @@ var Preflight = map[string]string{
 	"Access-Control-Allow-Origin":  "*",
 	"Access-Control-Allow-Methods": http.MethodPost,
 	"Access-Control-Allow-Headers": "authorization,content-type,idempotency-key",
-	"Access-Control-Max-Age":       "3600",
+	"Access-Control-Max-Age":       "7200",
 }
 
 func AnswerPreflight(w http.ResponseWriter) {

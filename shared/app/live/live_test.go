@@ -442,7 +442,7 @@ func TestPages(t *testing.T) {
 	good.still(t)
 	w.await(t, "the half closed one is forgotten", func() bool { return len(w.connections(t, "half")) == 0 })
 
-	w.clock.move(20 * time.Minute)
+	w.clock.move(110 * time.Minute)
 	good.still(t)
 	w.clock.move(time.Minute)
 	good.write(t, `{"ping":true}`)
@@ -640,7 +640,32 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestLifetime checks that a connection older than 30 minutes gets no hints.
+// TestPings checks that a ping ends the connection of a person who may no longer see what it
+// watches, and its cost.
+func TestPings(t *testing.T) {
+	w := newWorld(t)
+	for name, test := range map[string]struct{ path, data string }{
+		"a removed member":     {"/v2/users/delete", `{"organizationId": "org", "userIds": ["a removed member"]}`},
+		"a disabled document":  {"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": true}`},
+		"a deleted connection": {},
+	} {
+		w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "users": [{"userId": "`+name+`"}]}`)
+		p := w.connect(t, "acme", name, `"documentIds": ["budget"], "inbox": true`)
+		w.await(t, "the connection", func() bool { return len(w.connections(t, name)) == 1 })
+		p.write(t, `{"ping":true}`)
+		p.expect(t, pong)
+		if test.path != "" {
+			w.post(t, "acme", test.path, test.data)
+		} else {
+			must.Do(t, w.kept.Disconnect(t.Context(), w.connections(t, name)[0].ID, 0))
+		}
+		p.write(t, `{"ping":true}`)
+		p.expect(t, bye, "")
+		w.post(t, "acme", "/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": false}`)
+	}
+}
+
+// TestLifetime checks that a connection older than two hours gets no hints.
 func TestLifetime(t *testing.T) {
 	w := newWorld(t)
 	old := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
@@ -651,8 +676,8 @@ func TestLifetime(t *testing.T) {
 	old.expect(t, bye, "")
 }
 
-// TestUnits checks that a write without watchers costs half a read unit and no write. TestCosts of
-// package app covers the write itself.
+// TestUnits checks that a write without watchers costs half a read unit and no write, and the cost of
+// a ping. TestCosts of package app covers the write itself.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
@@ -670,6 +695,14 @@ func TestUnits(t *testing.T) {
 		if read, write, _ := usage.Total(); read > 0.5 || write > 0 {
 			t.Errorf("%s: %v read units, %v write units", what, read, write)
 		}
+	}
+	w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+	usage := new(collab.Usage)
+	w.pages.Message(collab.WithUsage(t.Context(), usage), w.connections(t, "ann")[0].ID, w.clock.now(), `{"ping":true}`)
+	if read, write, _ := usage.Total(); read > 5 || write > 0 {
+		t.Errorf("a ping: %v read units, %v write units", read, write)
+	} else {
+		t.Logf("a ping: %v read units", read)
 	}
 }
 

@@ -82,30 +82,41 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	return store.Each(ctx, len(items)-2, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+2]) })
 }
 
+// Connection returns a connection by its id. ok is false if it does not exist.
+func (s Store) Connection(ctx context.Context, id string) (c collab.Connection, ok bool, err error) {
+	it, c, err := s.connection(ctx, id)
+	return c, it != nil, err
+}
+
+// connection returns the item of a connection, which is nil if it does not exist.
+func (s Store) connection(ctx context.Context, id string) (store.Item, collab.Connection, error) {
+	it, err := s.Get(ctx, keys.Connection(id))
+	if err != nil || it == nil {
+		return nil, collab.Connection{}, err
+	}
+	c := connectionItem{}
+	err = it.Decode(&c)
+	c.ID = id
+	return it, c.Connection, err
+}
+
 // Disconnect deletes a connection that is at least age old. It does nothing if the connection does
 // not exist.
 func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) error {
-	it, err := s.Get(ctx, keys.Connection(id))
-	if err != nil || it == nil {
+	it, c, err := s.connection(ctx, id)
+	if err != nil || it == nil || s.Millis()-c.At < age.Milliseconds() {
 		return err
 	}
-	c := connectionItem{}
-	if err := it.Decode(&c); err != nil {
-		return err
-	}
-	if c.ID = id; s.Millis()-c.At < age.Milliseconds() {
-		return nil
-	}
-	gone := watchers(c.Connection)
+	gone := watchers(c)
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection)))
+	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c)))
 	// If refused, another call deleted it and counted it.
 	if err != nil || refused != nil {
 		return err
 	}
-	return s.count(ctx, c.Connection, -1)
+	return s.count(ctx, c, -1)
 }
 
 func ofUser(c collab.Connection) keys.Key {

@@ -45,13 +45,16 @@ export class EmailsElement extends LitElement {
     void this.#ask();
   }
 
-  /** Reads the setting, or shows and sets the reader's choice. */
+  #asked = 0; // requests
+
+  /** Reads the setting, or shows and sets the reader's choice, which an earlier read does not undo. */
   #ask(set?: Emails): Promise<void> {
+    const latest = ++this.#asked;
     const {config} = this.emails ?? {};
     if (set) this.emails = {...set, config: {...config, email: set.frequency === 'never' ? 'NONE' : config?.email === 'NONE' ? undefined : config?.email}};
     return inboxOf(this.access).emails(set).then(
       (emails) => {
-        if (!set) this.emails = emails;
+        if (!set && latest === this.#asked) this.emails = emails;
         this.failed = false;
       },
       () => void (this.failed = true),

@@ -3,7 +3,7 @@ import {Failure} from './failure.js';
 const PAUSE = 5_000; // ms between polls
 const QUIET = 120_000; // ms without changes until pauses grow
 const QUIET_PAUSE = 30_000; // ms, if nothing changes
-const LIVE_PAUSE = 1_800_000; // ms, while hints arrive
+const LIVE_PAUSE = 7_200_000; // ms, while hints arrive
 // ms, ± half, if the service has no connection for the page: there may be thousands of such pages
 const REFUSED_PAUSE = 60_000;
 const LONGEST = 60_000; // ms, if polls fail repeatedly
@@ -16,7 +16,7 @@ const SPARE = 5_000; // ms until this tab polls if the polling tab is silent
 let lately = 0; // last poll of the page, or of a tab that reported it
 
 /**
- * Polls for changes while the page is visible: every 30 minutes with hints, about once a minute if
+ * Polls for changes while the page is visible: every two hours with hints, about once a minute if
  * the service refuses them, else every five seconds, and less often if nothing changes. It polls
  * later if another tab polls.
  */

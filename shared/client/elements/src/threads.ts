@@ -573,13 +573,13 @@ export class ThreadsElement extends Connected {
     this.#follow();
   };
 
-  /** Keeps the button for the selected text below it, while that is in the window. */
+  /** Keeps the button for the selected text below it, and in the window. */
   #follow = (): void => {
     const range = this.selected && this.#root && selected(this.#root);
     if (!range) return;
-    const {left, top, bottom} = range.getBoundingClientRect();
+    const {left, bottom} = range.getBoundingClientRect();
     this.float.style.left = `${Math.max(8, Math.min(left, innerWidth - 110))}px`;
-    this.float.style.top = bottom < 0 || top > innerHeight ? '-99px' : `${Math.max(8, Math.min(bottom + 6, innerHeight - 44))}px`;
+    this.float.style.top = `${Math.max(8, Math.min(bottom + 6, innerHeight - 44))}px`;
   };
 
   /**
