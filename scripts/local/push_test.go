@@ -102,9 +102,9 @@ func checkVAPID(t *testing.T, header, audience string, sender *ecdsa.PrivateKey)
 	}
 }
 
-// TestPush checks that the example of web push sends a notification to each browser of a user who
-// chose the channel, encrypted and signed, and forgets a browser that ended its subscription. A
-// failure of the push service is repeated.
+// TestPush checks that the example of web push sends an encrypted and signed notification to each
+// browser of a user who chose the channel. It forgets a browser that ended its subscription, and
+// repeats a request that the push service failed to serve.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	const folder, packages = "../../shared/client/examples/web-push", "../../shared/client/ts"

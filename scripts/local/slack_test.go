@@ -15,9 +15,9 @@ import (
 )
 
 // slack checks that the example for Slack sends a direct message to a user who chose the channel,
-// about a restricted thread and with the markup of Slack as a plain text. It checks that a restarted
-// example finds its endpoint again, that users without a Slack id get nothing, and that the example
-// refuses a channel.
+// about a restricted thread, and shows the markup of Slack as plain text. It checks that a
+// restarted example finds its endpoint again, and that users without a Slack id get nothing. The
+// example refuses a channel.
 func (s *server) slack(t *testing.T) {
 	t.Helper()
 	type message struct {

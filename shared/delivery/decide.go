@@ -19,6 +19,7 @@ type decision struct {
 	further     reason           // of all channels of the application
 	wanted      []string         // channels of the application, by the person's preferences
 	channels    []string         // those with an endpoint
+
 	times       collab.MailTimes // the person's schedule for emails
 	external    bool             // the address is not the stored user's own
 	undelivered collab.Millis    // time of the email that bounced or was complained about; 0 for none

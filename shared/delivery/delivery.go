@@ -136,7 +136,8 @@ var handlers = map[collab.TaskKind]handler{
 
 const endTime = 10 * time.Second // left to settle a task when its run is stopped
 
-// Take handles a message about a task, or an event of SES. If it returns an error, the message must be received again.
+// Take handles a message about a task, or an event of SES. If it returns an error, the message must
+// be received again.
 func (d *Deliverer) Take(ctx context.Context, text string) error {
 	if r, ok := mail.ReadReport(text); ok {
 		return d.undeliverable(ctx, r)

@@ -22,7 +22,7 @@ type Explained struct {
 type Explanation struct {
 	collab.User
 	Inbox, Mail Outcome
-	Further     map[string]Outcome // by further channel: those that the person wants, or was told on
+	Further     map[string]Outcome // by further channel that the person wants, or was notified on
 }
 
 // Outcome is the outcome of an event for a person on one channel.

@@ -208,8 +208,8 @@ func TestExplainSight(t *testing.T) {
 	}
 }
 
-// TestExplainChannels checks the explanations of further channels: before and after they are told,
-// with one that has no endpoint, and after the preference is gone.
+// TestExplainChannels checks the explanations of further channels: before and after the
+// notifications, with one that has no endpoint, and after the preference is gone.
 func TestExplainChannels(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)

@@ -92,8 +92,8 @@ func (p *Pages) Message(ctx context.Context, id string, began time.Time, text st
 	}
 }
 
-// mayWatch reports whether the person of a connection may still see what it watches. If this cannot
-// be determined, the connection stays until the next ping.
+// mayWatch reports whether the person of a connection may still see its documents. If this
+// cannot be determined, the connection stays until the next ping.
 func (p *Pages) mayWatch(ctx context.Context, id string) bool {
 	c, ok, err := p.Connections.Connection(ctx, id)
 	if err == nil && !ok { // it has ended

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestReadReport checks the events of SES that say that an address accepts no email, and others
-// that do not.
+// TestReadReport checks the events of SES about an address that accepts no email, and other events.
 func TestReadReport(t *testing.T) {
 	const at, sent = 1772366462669, 1772366402012
 	read := func(kind string) string {

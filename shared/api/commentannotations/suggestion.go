@@ -116,8 +116,8 @@ func checkSize(m *rpc.Violations, field string, object collab.JSON, most int) {
 	}
 }
 
-// Fill bounds a person's context and target, and allows a decision about a suggestion: its status accepted or
-// rejected, the latter with a rejectReason. A decision resolves the annotation.
+// Fill bounds a person's context and target, and allows a decision about a suggestion: its status
+// accepted or rejected, the latter with a rejectReason. A decision resolves the annotation.
 func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 	d.byPerson = new(p.User())
 	checkSize(m, "context", d.Context.Raw, maxContext)

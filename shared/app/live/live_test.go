@@ -640,8 +640,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestPings checks that a ping ends the connection of a person who may no longer see what it
-// watches, and its cost.
+// TestPings checks that a ping ends the connection of a person who may no longer see its
+// documents.
 func TestPings(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct{ path, data string }{
@@ -676,8 +676,8 @@ func TestLifetime(t *testing.T) {
 	old.expect(t, bye, "")
 }
 
-// TestUnits checks that a write without watchers costs half a read unit and no write, and the cost of
-// a ping. TestCosts of package app covers the write itself.
+// TestUnits checks that a write without watchers costs half a read unit and no write, and the cost
+// of a ping. TestCosts of package app covers the write itself.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}

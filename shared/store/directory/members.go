@@ -69,9 +69,9 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource concurrently. If create is true, it adds missing ones.
-// It also ends their removal from the resource, and the mark of an address that changes. It does not
-// check the resource. The errors correspond to users: NOT_FOUND if the user is missing and create is
-// false.
+// It also ends their removal from the resource, and the mark of an address that changes. It does
+// not check the resource. The errors correspond to users: NOT_FOUND if the user is missing and
+// create is false.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {

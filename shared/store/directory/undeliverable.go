@@ -84,9 +84,9 @@ func (s *Store) EmailState(ctx context.Context, org collab.OrganizationRef, user
 // mostAddresses limits the folders and documents at which HasAddress looks for a user.
 const mostAddresses = 100
 
-// HasAddress reports whether a user is stored with an email address in the organization, or in one
-// of the first 100 folders and documents to which the user has a grant. It reads with strong
-// consistency.
+// HasAddress reports whether a user is stored with an email address in the organization, or in a
+// folder or document. It looks at the first 100 of these to which the user has a grant. It reads
+// with strong consistency.
 func (s *Store) HasAddress(ctx context.Context, org collab.OrganizationRef, user, email string) (bool, error) {
 	has := func(it store.Item) (bool, error) {
 		if it == nil {

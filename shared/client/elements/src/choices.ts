@@ -43,7 +43,7 @@ export function choicesOf({say, joined}: Parts, store: Store, t: ShownThread, c:
   ];
 }
 
-/** The readers that the author can choose: everyone, or those who take part. */
+/** The readers that the author can choose: everyone, or the participants. */
 function audiences({say, joined}: Parts, store: Store, t: ShownThread): Choice[] {
   const people = new Map<string, Person>();
   for (const p of t.visibility?.people ?? t.comments.flatMap((c) => [c.from, ...(c.tags ?? []).filter((tag) => !tag.group)])) if (p.userId !== store.user.userId) people.set(p.userId, store.named(p));

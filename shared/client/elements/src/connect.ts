@@ -37,7 +37,7 @@ export interface NewThread extends NewComment {
   suggestion?: Pick<Suggestion, 'oldValue' | 'newValue' | 'summary'> | undefined;
 }
 
-/** A change of an own thread. An absent field stays as it is. */
+/** A change of an own thread. An absent field does not change. */
 export interface ThreadUpdate {
   /** Its place. */
   target?: Target | undefined;

@@ -9,7 +9,8 @@ import {base} from './styles.js';
 import {language, say} from './texts.js';
 
 /**
- * The times of the reader's emails: a line at the end of the inbox, which loads when the inbox or the line is opened. It warns of an address that accepts no email.
+ * The times of the reader's emails: a line at the end of the inbox, which loads when the inbox or
+ * the line is opened. It warns of an address that accepts no email.
  */
 export class EmailsElement extends LitElement {
   @property({attribute: false}) access!: Access;

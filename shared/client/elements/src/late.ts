@@ -1,6 +1,6 @@
 /**
- * The code that is rarely needed: menus, the palette of emojis, places in the margin, suggestions and
- * the times of emails. It is loaded at the first use.
+ * The code that is rarely needed: menus, the palette of emojis, places in the margin, suggestions
+ * and the times of emails. It is loaded at the first use.
  */
 import type {Choice} from './choices.js';
 
@@ -194,7 +194,7 @@ function down(list: HTMLElement, notes: {element: HTMLElement; height: number; w
   list.style.height = `${Math.max(end, 0)}px`;
 }
 
-/** Moves the focus to what follows the selected text, or to what is before it. */
+/** Moves the focus to the next control after the selected text, or to the one before it. */
 export function leave(home: Document, back: boolean): void {
   const selection = home.getSelection()!;
   const range = selection.rangeCount ? selection.getRangeAt(0) : undefined;

@@ -296,7 +296,7 @@ export class Store {
       if (before) unread.add(annotationId);
       else unread.delete(annotationId);
       const gone = (e as Failure).status === 'NOT_FOUND' && this.#drop(annotationId);
-      if (gone || !read) this.tell(); // an open thread that is told of would be marked again
+      if (gone || !read) this.tell(); // watchers would mark an open thread again
       throw e;
     }
     if (!read) return;

@@ -36,7 +36,8 @@ export interface Decision {
 }
 
 /**
- * The element of a suggested change: the old and the new text, and the decision or the buttons to make it.
+ * The element of a suggested change: the old and the new text, and the decision or the buttons to
+ * make it.
  *
  * @fires collab-suggestion - the service has stored the reader's decision: detail.annotationId,
  * detail.documentId, detail.status, detail.suggestion, detail.stale

@@ -103,7 +103,7 @@ func endpoint(ctx context.Context, c *client.Client, url string) (secret string,
 	return hook.Secret, nil
 }
 
-// escape makes Slack show a text as it is: no mention, no link.
+// escape makes Slack show a text without mentions and links.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 
 // post sends one direct message with a paragraph for each notification.
