@@ -16,9 +16,9 @@ import (
 type decision struct {
 	person
 	inbox, mail reason
-	further     reason           // of all channels of the application
-	wanted      []string         // channels of the application, by the person's preferences
-	channels    []string         // those with an endpoint
+	further     reason   // of all channels of the application
+	wanted      []string // channels of the application, by the person's preferences
+	channels    []string // those with an endpoint
 
 	times       collab.MailTimes // the person's schedule for emails
 	external    bool             // the address is not the stored user's own
