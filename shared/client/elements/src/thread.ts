@@ -14,7 +14,7 @@ import {filled} from './links.js';
 import {lostDrafts} from './lost.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
-import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
+import {authorOf, isResolved, LEVELS, seersOf, signatureOf, type Level} from './protocol.js';
 import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
@@ -237,7 +237,7 @@ export class ThreadElement extends Connected {
     const {status = ''} = t.suggestion ?? {};
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     return html`
-      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: signatureOf(first)})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
           ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
@@ -334,7 +334,7 @@ export class ThreadElement extends Connected {
     return html`
       <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(authorOf(c))}
-        <div class="row"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
+        <div class="row"><span class="name" part="author" dir="auto">${signatureOf(c)}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
