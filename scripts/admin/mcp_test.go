@@ -636,12 +636,12 @@ func TestAssistantMentions(t *testing.T) {
 		"with a back end's credentials": {"--write", "--from", "bot", "--organization", "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if arguments[1:] != nil && len(arguments) > 1 {
+			if len(arguments) > 1 {
 				t.Setenv("COLLABDATA_PERSON_TOKEN", "")
 			}
 			a := d.connect(t, arguments...)
 			id := a.get(t, "start_thread", args{"documentId": "plan", "quote": name, "text": "x"})["annotationId"].(string)
-			for _, test := range []struct {
+			tests := []struct {
 				text      string
 				mention   []string
 				want      string // as it is stored
@@ -656,7 +656,9 @@ func TestAssistantMentions(t *testing.T) {
 				{"look", []string{"bob", "cat"}, "{{bob}} {{cat}} look", []any{"bob", "cat"}, nil},
 				{"@media and @bobby", nil, "@media and @bobby", nil, []any{"@media", "@bobby"}},
 				{"@田中さん", nil, "{{tanaka}}さん", []any{"tanaka"}, nil},
-			} {
+				{"e-mail @ 9", nil, "e-mail @ 9", nil, nil},
+			}
+			for _, test := range tests {
 				w := a.get(t, "reply", args{"documentId": "plan", "annotationId": id, "text": test.text, "mention": append([]string{}, test.mention...)})
 				var mentioned []any
 				if list, ok := w["mentioned"].([]any); ok {
@@ -739,7 +741,7 @@ func TestAssistantDocuments(t *testing.T) {
 	if more, _ := d.connect(t, "--token", made.Token).get(t, "documents", nil)["more"].(string); more == "" {
 		t.Error("a token for the organization has no further documents")
 	}
-	if diff := cmp.Diff([]args{{"documentId": "plan"}}, list(d.connect(t, "--from", "bot", "--organization", "acme"))); diff != "" {
+	if diff := cmp.Diff([]args{{"documentId": "plan", "name": "plan"}}, list(d.connect(t, "--from", "bot", "--organization", "acme"))); diff != "" {
 		t.Errorf("of a user (-want +got):\n%s", diff)
 	}
 	if got := list(d.connect(t, "--from", "ann", "--organization", "acme")); len(got) != 2 {
@@ -757,7 +759,7 @@ func TestAssistantSearch(t *testing.T) {
 		`{"annotationId": "quote", "targetElement": {"targetText": "budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
 		`{"annotationId": "suggestion", "type": "suggestion", "suggestion": {"newValue": "Budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
 	}
-	for i := range 50 {
+	for i := range 60 {
 		added = append(added, fmt.Sprintf(`{"lastUpdated": %d, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`, 1_700_000_000_000+i))
 	}
 	for i := range 3 {
@@ -847,18 +849,27 @@ func TestAssistantLines(t *testing.T) {
 		`{"jsonrpc": "2.0", "id": 1,`, "", `[]`, `{"jsonrpc": "2.0"}`, `"` + strings.Repeat("x", 300_000) + `"`,
 		`{"jsonrpc": "2.0", "id": 7, "method": "ping"}`,
 	}
-	var out, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"mcp"}, terminal{}, strings.NewReader(strings.Join(lines, "\r\n")), &out, &stderr); code != 0 {
-		t.Fatalf("exit code %d:\n%s", code, &stderr)
-	}
+	in, toIn := io.Pipe()
+	fromOut, out := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"mcp"}, terminal{}, in, out, &stderr)
+		out.Close()
+	}()
+	go func() { _, _ = io.WriteString(toIn, strings.Join(lines, "\r\n")+"\n") }()
 	var got []any
-	for line := range strings.Lines(out.String()) {
+	for answers := json.NewDecoder(fromOut); len(got) < 10; {
 		var answer struct {
 			ID    any
 			Error struct{ Code float64 }
 		}
-		must.Do(t, json.Unmarshal([]byte(line), &answer))
+		must.Do(t, answers.Decode(&answer))
 		got = append(got, answer.ID, answer.Error.Code)
+	}
+	toIn.Close()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d:\n%s", code, &stderr)
 	}
 	if diff := cmp.Diff([]any{nil, -32700.0, nil, -32600.0, nil, -32600.0, nil, -32600.0, 7.0, 0.0}, got); diff != "" {
 		t.Errorf("the answers (-want +got):\n%s", diff)

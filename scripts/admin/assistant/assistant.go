@@ -96,7 +96,7 @@ var limits = map[string]func(*jsonschema.Schema){
 	"why":             length(1, longestSent),
 	"quote":           length(1, 4_096),
 	"newText":         length(0, 10_000),
-	"mention":         items(1, mostMentions, collab.MaxID),
+	"mention":         items(0, mostMentions, collab.MaxID),
 	"notificationIds": items(1, mostNotifications, collab.MaxID),
 }
 

@@ -92,7 +92,10 @@ func (s *server) find(ctx context.Context, document, letters string, ids []strin
 // credentials.
 func (s *server) sees(ctx context.Context, users, documents []string) (sees func(user, document string) bool, err error) {
 	type permission struct {
-		Documents map[string]struct{ AccessRole, AccessType string }
+		Documents map[string]struct {
+			Role string `json:"accessRole"`
+			Type string `json:"accessType"`
+		} `json:"documents"`
 	}
 	var all map[string]permission
 	if len(users) > 0 && len(documents) > 0 {
@@ -102,7 +105,7 @@ func (s *server) sees(ctx context.Context, users, documents []string) (sees func
 	}
 	return func(user, document string) bool {
 		p := all[user].Documents[document]
-		return p.AccessRole != "" || p.AccessType == string(collab.AccessPublic)
+		return p.Role != "" || p.Type == string(collab.AccessPublic)
 	}, err
 }
 
@@ -145,36 +148,33 @@ func (s *server) mention(ctx context.Context, argument, document, text string, i
 			}
 		}
 	}
-	var b strings.Builder
-	names := 0
-	for {
-		before, after, found := strings.Cut(text, "@")
-		b.WriteString(before)
-		if !found {
-			break
+	parts := strings.Split(text, "@")
+	words := make([]string, len(parts)) // after @, "" for none, such as in an address
+	for i := 1; i < len(parts); i++ {
+		if last, _ := utf8.DecodeLastRuneInString(parts[i-1]); parts[i-1] == "" || !inWord(last) {
+			words[i] = wordOf(parts[i])
 		}
-		text = after
-		last, _ := utf8.DecodeLastRuneInString(before)
-		word := wordOf(after)
-		if word == "" || before != "" && inWord(last) { // such as an address
-			b.WriteByte('@')
+	}
+	if names := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" }); len(names) > mostMentions {
+		return "", nil, fmt.Errorf("%s must have at most %d words with @", argument, mostMentions)
+	}
+	var b strings.Builder
+	for i, part := range parts {
+		if words[i] == "" {
+			b.WriteString(strings.Repeat("@", min(i, 1)) + part)
 			continue
 		}
-		if names++; names > mostMentions {
-			return "", nil, fmt.Errorf("%s must have at most %d words with @", argument, mostMentions)
-		}
-		p, length, err := s.named(ctx, document, after, word, asked)
+		p, length, err := s.named(ctx, document, part, words[i], asked)
 		if err != nil {
 			return "", nil, fmt.Errorf("%s: %w", argument, err)
 		}
 		if p == nil {
-			w.Unknown = append(w.Unknown, "@"+word)
-			b.WriteByte('@')
+			w.Unknown = append(w.Unknown, "@"+words[i])
+			b.WriteString("@" + part)
 			continue
 		}
-		b.WriteString("{{" + p.ID + "}}")
 		w.add(*p)
-		text = after[length:]
+		b.WriteString("{{" + p.ID + "}}" + part[length:])
 	}
 	var first strings.Builder
 	for _, p := range asked {
@@ -228,15 +228,14 @@ func (s *server) named(ctx context.Context, document, text, word string, asked [
 			return nil, 0, err
 		}
 	}
-	if len(word) <= collab.MaxID {
+	people, length := byName(found, text)
+	if people == nil && len(word) <= collab.MaxID {
 		byID, err := s.everyone(ctx, document, "", []string{word})
 		if err != nil {
 			return nil, 0, err
 		}
-		found = slices.DeleteFunc(found, func(p Person) bool { return p.ID == word })
-		found = append(found, byID...)
+		people, length = matching(append(byID, found...), text, word)
 	}
-	people, length := matching(found, text, word)
 	if len(people) > 1 {
 		return nil, 0, fmt.Errorf("@%s can be any of %s: send one as mention", word, strings.Join(collab.Map(people, func(p Person) string { return p.ID }), ", "))
 	}
@@ -246,9 +245,8 @@ func (s *server) named(ctx context.Context, document, text, word string, asked [
 	return &people[0], length, nil
 }
 
-// matching returns the people with the longest name at the beginning of a text, and its length.
-// Otherwise it returns those whose id is the word there, or else whose name begins with this word.
-func matching(people []Person, text, word string) (found []Person, length int) {
+// byName returns the people with the longest name at the beginning of a text, and its length.
+func byName(people []Person, text string) (found []Person, length int) {
 	for _, p := range people {
 		switch n := nameLength(text, p.Name); {
 		case n > length:
@@ -257,7 +255,13 @@ func matching(people []Person, text, word string) (found []Person, length int) {
 			found = append(found, p)
 		}
 	}
-	if found != nil {
+	return found, length
+}
+
+// matching returns the people of byName. Otherwise it returns those whose id is the word at the
+// beginning of the text, or else whose name begins with this word.
+func matching(people []Person, text, word string) (found []Person, length int) {
+	if found, length = byName(people, text); found != nil {
 		return found, length
 	}
 	for _, p := range people {

@@ -21,6 +21,7 @@ import (
 // Bounds of a result.
 const (
 	mostThreads       = 20
+	mostSearched      = 50 // of a page
 	mostComments      = 25
 	mostNotifications = 30
 
@@ -94,6 +95,9 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 	d := s.reading(data{"documentId": document, "order": "desc", "pageSize": mostThreads})
 	if in.Status != "" {
 		d["statusIds"] = []string{in.Status}
+	}
+	if in.Search != "" {
+		d["pageSize"] = mostSearched
 	}
 	if in.UpdatedSince != "" {
 		since, err := time.Parse(time.RFC3339, in.UpdatedSince)
