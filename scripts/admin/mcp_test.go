@@ -654,7 +654,7 @@ func TestAssistantMentions(t *testing.T) {
 				{"@kim1: see a@bob.example", nil, "{{kim1}}: see a@bob.example", []any{"kim1"}, nil},
 				{"@Kim, look", []string{"kim2"}, "{{kim2}}, look", []any{"kim2"}, nil},
 				{"look", []string{"bob", "cat"}, "{{bob}} {{cat}} look", []any{"bob", "cat"}, nil},
-				{"@media and @bobby", nil, "@media and @bobby", nil, []any{"@media", "@bobby"}},
+				{"@media and @Cat Woman", nil, "@media and @Cat Woman", nil, []any{"@media", "@Cat"}},
 				{"@田中さん", nil, "{{tanaka}}さん", []any{"tanaka"}, nil},
 				{"e-mail @ 9", nil, "e-mail @ 9", nil, nil},
 			}

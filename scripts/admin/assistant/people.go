@@ -259,7 +259,7 @@ func byName(people []Person, text string) (found []Person, length int) {
 }
 
 // matching returns the people of byName. Otherwise it returns those whose id is the word at the
-// beginning of the text, or else whose name begins with this word.
+// beginning of the text, or else whose name begins with this word, unless another name follows.
 func matching(people []Person, text, word string) (found []Person, length int) {
 	if found, length = byName(people, text); found != nil {
 		return found, length
@@ -268,6 +268,9 @@ func matching(people []Person, text, word string) (found []Person, length int) {
 		if p.ID == word {
 			return []Person{p}, len(word)
 		}
+	}
+	if next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(text[len(word):], " ")); unicode.IsUpper(next) {
+		return nil, 0
 	}
 	for _, p := range people {
 		if collab.Fold(wordOf(p.Name)) == collab.Fold(word) {
