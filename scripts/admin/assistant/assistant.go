@@ -84,14 +84,15 @@ const walk = " If the result has next, pass it as cursor for more, even if items
 
 const repeated = " The same call within 24 hours happens once."
 
-// limits bound the arguments of all tools.
+// limits bound the arguments of all tools. An empty text stands for an optional argument that is
+// missing.
 var limits = map[string]func(*jsonschema.Schema){
-	"documentId":      length(1, collab.MaxDocumentID),
+	"documentId":      length(0, collab.MaxDocumentID),
 	"annotationId":    length(1, collab.MaxID),
-	"status":          length(1, collab.MaxID),
-	"cursor":          length(1, 8_000),
-	"search":          length(1, 200),
-	"letters":         length(2, 100),
+	"status":          length(0, collab.MaxID),
+	"cursor":          length(0, 8_000),
+	"search":          length(0, 200),
+	"letters":         length(0, 100),
 	"text":            length(1, longestSent),
 	"why":             length(1, longestSent),
 	"quote":           length(1, 4_096),
