@@ -39,6 +39,7 @@ var (
 	generatorTools = tools{"generators", "OpenAPI Generator and Kotlin from Maven Central, openapi-typescript from npm (150 MB, for tests)", []string{"generators"}, "node_modules/.bin/openapi-generator-cli"}
 	publishTools   = tools{"publish", "twine from PyPI (to publish)", []string{"pip", "11"}, "bin/python"}
 	lintTools      = tools{"lint", "Redocly and Spectral from npm (80 MB, for tests)", []string{"npm"}, "node_modules/.bin/redocly"}
+	mcpTools       = tools{"mcp", "the conformance tests and the Inspector of the Model Context Protocol from npm (170 MB, for tests)", []string{"npm"}, "node_modules/.bin/conformance"}
 	browserTools   = tools{"browser", "Chromium from npm (66 MB, for tests)", []string{"browser"}, "chromium"}
 )
 
@@ -83,6 +84,8 @@ func CheckTool(ctx context.Context, name string, progress io.Writer) (string, er
 		set = publishTools
 	case "redocly", "spectral":
 		set, bin = lintTools, "node_modules/.bin"
+	case "conformance", "mcp-inspector":
+		set, bin = mcpTools, "node_modules/.bin"
 	}
 	dir, err := set.install(ctx, progress)
 	return filepath.Join(dir, bin, name), err

@@ -2,14 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ type mcpCommand struct {
 	Organization string `placeholder:"ID" help:"Organization of the documents. Default: that of the person's token."`
 	Write        bool   `help:"Let the assistant write too; otherwise it only reads."`
 	HTTP         *int   `name:"http" placeholder:"PORT" help:"Serve Streamable HTTP on this port of the machine (0 for a free one) instead of standard input and output."`
+	SecretFile   string `placeholder:"FILE" help:"File with the secret of the address of --http, created if missing. Default: another secret at each start."`
 
 	Token        string `env:"COLLABDATA_PERSON_TOKEN" placeholder:"TOKEN" help:"A person's token, of auth/generate_token: the assistant acts as this person."`
 	TokenCommand string `placeholder:"COMMAND" help:"Shell command that prints such a token, run at the start and after a token has expired."`
@@ -46,24 +48,28 @@ func (c *mcpCommand) run(ctx context.Context, a *admin) error {
 	}
 	server := assistant.New(config)
 	if c.HTTP != nil {
-		return a.serve(ctx, *c.HTTP, func(port string) http.Handler { return c.open(a, server, port) })
+		secret, err := c.secret()
+		if err != nil {
+			return err
+		}
+		return a.serve(ctx, *c.HTTP, func(port string) http.Handler { return open(a, server, port, secret) })
 	}
-	err = server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: writeCloser{a.stdout}})
+	lines := assistant.NewLines(a.stdin, a.stdout)
+	err = server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: lines})
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-type writeCloser struct{ io.Writer }
-
-func (writeCloser) Close() error { return nil }
-
 func (c *mcpCommand) config(ctx context.Context) (config assistant.Config, err error) {
 	if person := c.Token != "" || c.TokenCommand != ""; person == (c.From != "") {
 		return config, collab.Errorf(
 			collab.InvalidArgument, "give a person's token (--token-command, or COLLABDATA_PERSON_TOKEN), or --from with a back end's credentials",
 		)
+	}
+	if c.SecretFile != "" && c.HTTP == nil {
+		return config, collab.Errorf(collab.InvalidArgument, "--secret-file requires --http")
 	}
 	config = assistant.Config{Organization: c.Organization, Write: c.Write}
 	if c.From == "" {
@@ -112,10 +118,15 @@ func (c *mcpCommand) asPerson(ctx context.Context, config *assistant.Config) err
 		config.Organization = organizations[0]
 	}
 	for _, r := range content.Resources {
-		if r.Type == collab.ResourceDocument && r.Organization() == config.Organization {
+		switch {
+		case r.Organization() != config.Organization:
+		case r.Type == collab.ResourceDocument:
 			config.Documents = append(config.Documents, r.ID)
+		default:
+			config.More = true
 		}
 	}
+	config.TokenAgent = content.Agent
 	config.Person = assistant.Person{ID: content.Subject, Name: content.Name}
 	config.Client = client.New(client.Config{BaseURL: c.URL, HTTP: &http.Client{Transport: assistant.NewTransport(token, renew)}})
 	return nil
@@ -141,10 +152,37 @@ func (c *mcpCommand) renewed(ctx context.Context, person string) (string, error)
 	return token, nil
 }
 
-// open returns the handler of Streamable HTTP. Its address is a secret, because other users of the
+// secret returns the secret part of the address of HTTP.
+func (c *mcpCommand) secret() (string, error) {
+	if c.SecretFile == "" {
+		return rand.Text(), nil
+	}
+	file, err := os.OpenFile(c.SecretFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		secret := rand.Text()
+		_, err = file.WriteString(secret + "\n")
+		return secret, cmp.Or(err, file.Close())
+	}
+	text, readErr := os.ReadFile(c.SecretFile)
+	if readErr != nil {
+		return "", fmt.Errorf("--secret-file: %w", err)
+	}
+	secret := string(bytes.TrimSpace(text))
+	if !secretForm.MatchString(secret) {
+		return "", collab.Errorf(collab.InvalidArgument, "--secret-file must have a line of 20 to 200 letters and digits, or not exist")
+	}
+	if info, err := os.Stat(c.SecretFile); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return "", collab.Errorf(collab.InvalidArgument, "--secret-file can be read by other users of the machine: chmod 600 it")
+	}
+	return secret, nil
+}
+
+var secretForm = regexp.MustCompile(`^[A-Za-z0-9]{20,200}$`)
+
+// open returns the handler of Streamable HTTP. Its address has a secret, because other users of the
 // machine, and pages in its browsers, reach the port too.
-func (c *mcpCommand) open(a *admin, server *mcp.Server, port string) http.Handler {
-	path := "/" + rand.Text()
+func open(a *admin, server *mcp.Server, port, secret string) http.Handler {
+	path := "/" + secret + "/mcp"
 	fmt.Fprintf(a.stderr, "Give this address to the assistant, and to nobody else: it acts for you.\n\n  http://127.0.0.1:%s%s\n\nCtrl-C ends it.\n", port, path)
 	mux := http.NewServeMux()
 	mux.Handle(path, http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(

@@ -174,9 +174,9 @@ func TestAssistantOfPerson(t *testing.T) {
 	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "editor", "plan"))
 	a := d.connect(t, "--write")
 
-	if names, size := a.tools(t); size > 12_000 {
+	if names, size := a.tools(t); size > 14_000 {
 		t.Errorf("the tools take %d bytes", size)
-	} else if want := []string{"inbox", "list_threads", "mark_read", "read_thread", "reopen", "reply", "resolve", "start_thread", "suggest"}; !slices.Equal(names, want) {
+	} else if want := []string{"documents", "inbox", "list_threads", "mark_read", "people", "read_thread", "reopen", "reply", "resolve", "start_thread", "suggest"}; !slices.Equal(names, want) {
 		t.Errorf("the tools are %v", names)
 	}
 	if text := a.session.InitializeResult().Instructions; !strings.Contains(text, `bob ("Bob")`) || !strings.Contains(text, "Documents: plan.") {
@@ -239,8 +239,15 @@ func TestAssistantOfPerson(t *testing.T) {
 	a.fails(t, "updatedSince must be a time", "list_threads", args{"updatedSince": "yesterday"})
 	a.fails(t, "quote must not be empty", "suggest", args{"quote": " ", "newText": "x", "why": "y"})
 	a.fails(t, "NOT_FOUND", "resolve", args{"annotationId": "none"})
-	a.fails(t, "data.notifications", "mark_read", args{"notificationIds": []string{}})
-	a.fails(t, "INVALID_ARGUMENT", "reply", args{"annotationId": started, "text": strings.Repeat("x", 200_000)})
+	a.fails(t, "minItems", "mark_read", args{"notificationIds": []string{}})
+	a.fails(t, "/properties/notificationIds: maxItems", "mark_read", args{"notificationIds": slices.Repeat([]string{"n"}, 31)})
+	a.fails(t, "/properties/text: maxLength", "reply", args{"annotationId": started, "text": strings.Repeat("x", 20_001)})
+	a.fails(t, "quote must be at most 4096 bytes, not 6000", "start_thread", args{"quote": strings.Repeat("ü", 3_000), "text": "x"})
+	a.fails(t, "cursor ", "list_threads", args{"cursor": "x"})
+	a.fails(t, `status "NOPE": no thread of the document has this status, use OPEN, IN_PROGRESS, RESOLVED`, "list_threads", args{"status": "NOPE"})
+	if none := items(a.get(t, "list_threads", args{"documentId": "", "status": "IN_PROGRESS", "search": "", "cursor": ""})); len(none) != 0 {
+		t.Errorf("threads in progress: %v", none)
+	}
 }
 
 // TestAssistantReads checks that an assistant without --write, and one of a viewer, cannot write.
@@ -248,7 +255,7 @@ func TestAssistantReads(t *testing.T) {
 	d := newDesk(t)
 	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "ann", "viewer", "plan", "secret"))
 	a := d.connect(t)
-	if names, _ := a.tools(t); !slices.Equal(names, []string{"inbox", "list_threads", "read_thread"}) {
+	if names, _ := a.tools(t); !slices.Equal(names, []string{"documents", "inbox", "list_threads", "people", "read_thread"}) {
 		t.Errorf("the tools are %v", names)
 	}
 	a.fails(t, "unknown tool", "reply", args{"annotationId": "hidden", "text": "x"})
@@ -281,10 +288,14 @@ func TestAssistantOfBackEnd(t *testing.T) {
 			t.Errorf("the agent (-want +got):\n%s", diff)
 		}
 	}
-	long := strings.Repeat("x", 2_000)
-	a.fails(t, "INVALID_ARGUMENT: data.annotationId ", "reply", args{"documentId": long, "annotationId": long, "text": "x"})
-	a.fails(t, "\ndata.documentId ", "reply", args{"documentId": long, "annotationId": long, "text": "x"})
+	a.fails(t, "INVALID_ARGUMENT: annotationId ", "reply", args{"documentId": "a\x01b", "annotationId": "a\x01b", "text": "x"})
+	a.fails(t, "\ndocumentId ", "reply", args{"documentId": "a\x01b", "annotationId": "a\x01b", "text": "x"})
 	a.get(t, "resolve", args{"documentId": "plan", "annotationId": id})
+	var resolved []struct{ ResolvedByUserID, StatusUpdatedByUserID string }
+	must.Do(t, json.Unmarshal(d.call(t, "/v2/commentannotations/get", `{"organizationId": "acme", "documentId": "plan"}`), &resolved))
+	if len(resolved) != 1 || resolved[0].ResolvedByUserID != "bot" || resolved[0].StatusUpdatedByUserID != "bot" {
+		t.Errorf("resolved by %v", resolved)
+	}
 	if told := d.told.Load(); told != 5 {
 		t.Errorf("%d of 5 writes notify", told)
 	}
@@ -485,7 +496,7 @@ func TestAssistantHTTP(t *testing.T) {
 	stderr := &lockedBuffer{written: make(chan struct{}, 1)}
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, []string{"mcp", "--http", "0"}, terminal{}, nil, io.Discard, stderr) }()
-	address := regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/[A-Z0-9]{26}`)
+	address := regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/[A-Z0-9]{26}/mcp`)
 	for !address.MatchString(stderr.String()) {
 		select {
 		case <-stderr.written:
@@ -504,7 +515,8 @@ func TestAssistantHTTP(t *testing.T) {
 		header    []string
 		want      int
 	}{
-		{"another path", url[:strings.LastIndex(url, "/")] + "/mcp", nil, http.StatusNotFound},
+		{"another secret", strings.TrimSuffix(url, "/mcp") + "X/mcp", nil, http.StatusNotFound},
+		{"no secret", "http://" + strings.Split(url, "/")[2] + "/mcp", nil, http.StatusNotFound},
 		{"a page", url, []string{"Origin", "https://evil.example"}, http.StatusForbidden},
 		{"another site", url, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{"another host", url, []string{"Host", "evil.example"}, http.StatusForbidden},
@@ -555,6 +567,7 @@ func TestAssistantRefused(t *testing.T) {
 		{"covers the organizations a, b: give one", []string{"--url", "http://127.0.0.1:1", "--token", two}},
 		{"--from requires --organization", []string{"--url", "http://127.0.0.1:1", "--from", "bot"}},
 		{"--token-command", []string{"--url", "http://127.0.0.1:1", "--token-command", "exit 3"}},
+		{"--secret-file requires --http", []string{"--url", "http://127.0.0.1:1", "--token", two, "--secret-file", "x"}},
 	} {
 		(&cli{}).fails(t, test.want, append([]string{"mcp"}, test.args...)...)
 	}
@@ -606,5 +619,325 @@ func TestAssistantMeaning(t *testing.T) {
 	}
 	if list := items(a.get(t, "list_threads", nil)); list[0]["first"].(args)["text"] != want {
 		t.Errorf("the list has %v", list)
+	}
+}
+
+// TestAssistantMentions checks that an assistant mentions people by name or id, and nobody else.
+func TestAssistantMentions(t *testing.T) {
+	d := newDesk(t)
+	for _, u := range [][2]string{{"kim1", "Kim"}, {"kim2", "Kim"}, {"cat", "Cat Stevens"}, {"tanaka", "田中"}} {
+		d.call(t, "/v2/users/add", fmt.Sprintf(`{"organizationId": "acme", "documentId": "plan", "users": [{"userId": %q, "name": %q}]}`, u[0], u[1]))
+	}
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "ann", "editor", "plan"))
+	t.Setenv("COLLABDATA_KEY", "key")
+	t.Setenv("COLLABDATA_TOKEN", "token")
+	for name, arguments := range map[string][]string{
+		"with a token":                  {"--write"},
+		"with a back end's credentials": {"--write", "--from", "bot", "--organization", "acme"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(arguments) > 1 {
+				t.Setenv("COLLABDATA_PERSON_TOKEN", "")
+			}
+			a := d.connect(t, arguments...)
+			id := a.get(t, "start_thread", args{"documentId": "plan", "quote": name, "text": "x"})["annotationId"].(string)
+			tests := []struct {
+				text      string
+				mention   []string
+				want      string // as it is stored
+				mentioned []any
+				unknown   []any
+			}{
+				{"Ask @Bob, please.", nil, "Ask {{bob}}, please.", []any{"bob"}, nil},
+				{"@cat stevens and @BOB", nil, "{{cat}} and {{bob}}", []any{"cat", "bob"}, nil},
+				{"@Cat?", nil, "{{cat}}?", []any{"cat"}, nil},
+				{"@kim1: see a@bob.example", nil, "{{kim1}}: see a@bob.example", []any{"kim1"}, nil},
+				{"@Kim, look", []string{"kim2"}, "{{kim2}}, look", []any{"kim2"}, nil},
+				{"look", []string{"bob", "cat"}, "{{bob}} {{cat}} look", []any{"bob", "cat"}, nil},
+				{"@media and @Cat Woman", nil, "@media and @Cat Woman", nil, []any{"@media", "@Cat"}},
+				{"@田中さん", nil, "{{tanaka}}さん", []any{"tanaka"}, nil},
+				{"e-mail @ 9", nil, "e-mail @ 9", nil, nil},
+			}
+			for _, test := range tests {
+				w := a.get(t, "reply", args{"documentId": "plan", "annotationId": id, "text": test.text, "mention": append([]string{}, test.mention...)})
+				var mentioned []any
+				if list, ok := w["mentioned"].([]any); ok {
+					for _, p := range list {
+						mentioned = append(mentioned, p.(args)["userId"])
+					}
+				}
+				unknown, _ := w["notMentioned"].([]any)
+				if diff := cmp.Diff([]any{test.mentioned, test.unknown}, []any{mentioned, unknown}); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", test.text, diff)
+				}
+				var stored []struct {
+					CommentText        string
+					TaggedUserContacts []struct{ UserID string }
+				}
+				must.Do(t, json.Unmarshal(d.call(t, "/v2/commentannotations/comments/get", fmt.Sprintf(`{"organizationId": "acme", "documentId": "plan", "annotationId": %q}`, id)), &stored))
+				last := stored[len(stored)-1]
+				if last.CommentText != test.want || len(last.TaggedUserContacts) != len(test.mentioned) {
+					t.Errorf("%s is stored as %+v", test.text, last)
+				}
+			}
+			reply := func(want, text string, mention ...string) {
+				t.Helper()
+				arguments := args{"documentId": "plan", "annotationId": id, "text": text}
+				if mention != nil {
+					arguments["mention"] = mention
+				}
+				a.fails(t, want, "reply", arguments)
+			}
+			reply("text must not contain {{", "Hi {{bob}}")
+			reply("text: @Kim can be any of kim1, kim2: send one as mention", "Hi @Kim")
+			reply(`mention: nobody with the userId "none" can see the document`, "Hi", "bob", "none")
+			reply("text must have at most 10 words with @", strings.Repeat("@bob ", 11))
+			a.fails(t, "why must not contain {{", "suggest", args{"documentId": "plan", "quote": "x", "newText": "{{fine}}", "why": "{{bob}}"})
+
+			people := func(letters string) (ids []any) {
+				for _, p := range items(a.get(t, "people", args{"documentId": "plan", "letters": letters})) {
+					ids = append(ids, p["userId"])
+				}
+				return ids
+			}
+			if diff := cmp.Diff([]any{[]any{"kim1", "kim2"}, []any{"cat"}, []any(nil)}, []any{people("ki"), people("stev"), people("zz")}); diff != "" {
+				t.Errorf("people (-want +got):\n%s", diff)
+			}
+			a.fails(t, "INVALID_ARGUMENT: letters must have 2 to 100 characters", "people", args{"documentId": "plan", "letters": "k"})
+			all := map[any]bool{}
+			arguments := args{"documentId": "plan"}
+			for {
+				result := a.get(t, "people", arguments)
+				for _, p := range items(result) {
+					all[p["userId"]] = true
+				}
+				if result["next"] == nil {
+					break
+				}
+				arguments["cursor"] = result["next"]
+			}
+			for _, id := range []string{"ann", "bob", "bot", "cat", "kim1", "kim2", "tanaka"} {
+				if !all[id] {
+					t.Errorf("%s is not among the people %v", id, all)
+				}
+			}
+		})
+	}
+}
+
+// TestAssistantDocuments checks that an assistant lists the documents of its token, or those that
+// its user can see.
+func TestAssistantDocuments(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_KEY", "key")
+	t.Setenv("COLLABDATA_TOKEN", "token")
+	list := func(a *model) []args { return items(a.get(t, "documents", nil)) }
+	if diff := cmp.Diff([]args{{"documentId": "plan"}}, list(d.connect(t, "--token", d.token(t, "ann", "viewer", "plan")))); diff != "" {
+		t.Errorf("of a token (-want +got):\n%s", diff)
+	}
+	whole := d.call(t, "/v2/auth/generate_token", `{"userId": "ann", "permissions": {"resources": [{"type": "organization", "id": "acme"}]}}`)
+	var made struct{ Token string }
+	must.Do(t, json.Unmarshal(whole, &made))
+	if more, _ := d.connect(t, "--token", made.Token).get(t, "documents", nil)["more"].(string); more == "" {
+		t.Error("a token for the organization has no further documents")
+	}
+	if diff := cmp.Diff([]args{{"documentId": "plan", "name": "plan"}}, list(d.connect(t, "--from", "bot", "--organization", "acme"))); diff != "" {
+		t.Errorf("of a user (-want +got):\n%s", diff)
+	}
+	if got := list(d.connect(t, "--from", "ann", "--organization", "acme")); len(got) != 2 {
+		t.Errorf("of ann: %v", got)
+	}
+}
+
+// TestAssistantSearch checks that a search finds words of comments, quotes and suggestions beyond
+// the first page.
+func TestAssistantSearch(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
+	added := []string{
+		`{"annotationId": "comment", "commentData": [{"commentText": "x", "from": {"userId": "ann"}}, {"commentText": "The Büdget is high", "from": {"userId": "ann"}}, {"commentText": "x", "from": {"userId": "ann"}}]}`,
+		`{"annotationId": "quote", "targetElement": {"targetText": "budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
+		`{"annotationId": "suggestion", "type": "suggestion", "suggestion": {"newValue": "Budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
+	}
+	for i := range 60 {
+		added = append(added, fmt.Sprintf(`{"lastUpdated": %d, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`, 1_700_000_000_000+i))
+	}
+	for i := range 3 {
+		added[i] = fmt.Sprintf(`{"lastUpdated": %d, "createdAt": %d, `, 1_600_000_000_000-i, 1_600_000_000_000-i) + strings.TrimPrefix(added[i], "{")
+	}
+	d.call(t, "/v2/commentannotations/add", `{"organizationId": "acme", "documentId": "plan", "commentAnnotations": [`+strings.Join(added, ",")+`]}`)
+	a := d.connect(t)
+	var found []any
+	arguments := args{"search": "budget"}
+	for {
+		result := a.get(t, "list_threads", arguments)
+		for _, thread := range items(result) {
+			found = append(found, thread["annotationId"])
+		}
+		if result["next"] == nil {
+			break
+		}
+		arguments["cursor"] = result["next"]
+	}
+	slices.SortFunc(found, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	if diff := cmp.Diff([]any{"comment", "quote", "suggestion"}, found); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if none := a.get(t, "list_threads", args{"search": "nowhere"}); len(items(none)) != 0 || none["next"] != nil {
+		t.Errorf("found %v", none)
+	}
+}
+
+// TestAssistantOnce checks that a result is sent once, in at most 40,000 characters, and that its
+// pages together are whole.
+func TestAssistantOnce(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
+	long := strings.Repeat("\"<\n", 3_000)
+	comments, threads := make([]args, 25), []args{}
+	for i := range comments {
+		comments[i] = args{"commentId": i + 1, "commentText": long, "from": args{"userId": "ann"}}
+	}
+	for i := range 25 {
+		threads = append(threads, args{
+			"annotationId": fmt.Sprintf("t%d", i), "type": "suggestion", "suggestion": args{"oldValue": long, "newValue": long, "summary": long},
+			"targetElement": args{"targetText": long}, "commentData": comments[:2],
+		})
+	}
+	threads[0]["commentData"] = comments
+	for _, thread := range threads {
+		request, err := json.Marshal(args{"organizationId": "acme", "documentId": "plan", "commentAnnotations": []args{thread}})
+		must.Do(t, err)
+		d.call(t, "/v2/commentannotations/add", string(request))
+	}
+	a := d.connect(t)
+	walk := func(tool string, arguments args) (n int) {
+		for {
+			result, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+			must.Do(t, err)
+			if result.IsError || result.StructuredContent != nil || len(result.Content) != 1 {
+				t.Fatalf("%s gives %+v", tool, result)
+			}
+			text := result.Content[0].(*mcp.TextContent).Text
+			if n := len([]rune(text)); n > 40_000 {
+				t.Errorf("%s gives %d characters", tool, n)
+			}
+			var page args
+			must.Do(t, json.Unmarshal([]byte(text), &page))
+			n += len(items(page))
+			if page["next"] == nil {
+				return n
+			}
+			arguments["cursor"] = page["next"]
+		}
+	}
+	if n := walk("read_thread", args{"annotationId": "t0"}); n != 25 {
+		t.Errorf("read %d comments", n)
+	}
+	if n := walk("list_threads", args{}); n != 25 {
+		t.Errorf("listed %d threads", n)
+	}
+}
+
+// TestAssistantLines checks that a line that is no message is answered, and does not end the
+// program.
+func TestAssistantLines(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_URL", d.url)
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
+	lines := []string{
+		`{"jsonrpc": "2.0", "id": 1,`, "", `[]`, `{"jsonrpc": "2.0"}`, `"` + strings.Repeat("x", 300_000) + `"`,
+		`{"jsonrpc": "2.0", "id": 7, "method": "ping"}`,
+	}
+	in, toIn := io.Pipe()
+	fromOut, out := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"mcp"}, terminal{}, in, out, &stderr)
+		out.Close()
+	}()
+	go func() { _, _ = io.WriteString(toIn, strings.Join(lines, "\r\n")+"\n") }()
+	var got []any
+	for answers := json.NewDecoder(fromOut); len(got) < 10; {
+		var answer struct {
+			ID    any
+			Error struct{ Code float64 }
+		}
+		must.Do(t, answers.Decode(&answer))
+		got = append(got, answer.ID, answer.Error.Code)
+	}
+	toIn.Close()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d:\n%s", code, &stderr)
+	}
+	if diff := cmp.Diff([]any{nil, -32700.0, nil, -32600.0, nil, -32600.0, nil, -32600.0, 7.0, 0.0}, got); diff != "" {
+		t.Errorf("the answers (-want +got):\n%s", diff)
+	}
+}
+
+// TestAssistantLimited checks that the error of a limit says when to call again.
+func TestAssistantLimited(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"error": {"status": "RESOURCE_EXHAUSTED", "message": "too many requests"}}`)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("COLLABDATA_KEY", "key")
+	t.Setenv("COLLABDATA_TOKEN", "token")
+	a := (&desk{url: server.URL}).connect(t, "--from", "bot", "--organization", "acme")
+	a.fails(t, "RESOURCE_EXHAUSTED: too many requests. Call again in 3600 seconds.", "list_threads", args{"documentId": "plan"})
+}
+
+// TestAssistantSecret checks that a file keeps the secret of an address, and is only its owner's.
+func TestAssistantSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	command := func() mcpCommand { return mcpCommand{SecretFile: file} }
+	first := command()
+	secret, err := first.secret()
+	must.Do(t, err)
+	info, err := os.Stat(file)
+	must.Do(t, err)
+	if info.Mode().Perm() != 0o600 || len(secret) != 26 {
+		t.Errorf("the file has the mode %v and the secret %q", info.Mode(), secret)
+	}
+	second := command()
+	if again, err := second.secret(); err != nil || again != secret {
+		t.Errorf("the second start has the secret %q, %v", again, err)
+	}
+	must.Do(t, os.Chmod(file, 0o644))
+	if _, err := second.secret(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file that others can read gives %v", err)
+	}
+	must.Do(t, os.WriteFile(file, []byte("short"), 0o600))
+	if _, err := second.secret(); err == nil || !strings.Contains(err.Error(), "20 to 200 letters") {
+		t.Errorf("a short secret gives %v", err)
+	}
+}
+
+// TestAssistantAgent checks that what an assistant writes with a token that names an agent is the
+// person's, with this agent.
+func TestAssistantAgent(t *testing.T) {
+	d := newDesk(t)
+	var made struct{ Token string }
+	must.Do(t, json.Unmarshal(d.call(t, "/v2/auth/generate_token", `{"userId": "bob", "agent": {"agentId": "helper", "agentName": "Helper"},
+		"permissions": {"resources": [{"type": "document", "id": "plan", "organizationId": "acme"}]}}`), &made))
+	a := d.connect(t, "--write", "--token", made.Token)
+	if text := a.session.InitializeResult().Instructions; !strings.Contains(text, `with the agent "Helper"`) {
+		t.Errorf("the instructions are %s", text)
+	}
+	id := a.get(t, "start_thread", args{"quote": "x", "text": "y"})["annotationId"].(string)
+	var found []struct {
+		AnnotationID string
+		From         struct{ UserID string }
+		Agent        map[string]string
+	}
+	must.Do(t, json.Unmarshal(d.call(t, "/v2/commentannotations/get", `{"organizationId": "acme", "documentId": "plan", "agentId": "helper"}`), &found))
+	if len(found) != 1 || found[0].AnnotationID != id || found[0].From.UserID != "bob" || found[0].Agent["agentName"] != "Helper" {
+		t.Errorf("the threads of the agent are %+v", found)
+	}
+	if read := items(a.get(t, "read_thread", args{"annotationId": id})); read[0]["agent"] != "Helper" || read[0]["author"] != "Bob" {
+		t.Errorf("the assistant reads %v", read)
 	}
 }

@@ -8,7 +8,8 @@ async function main() {
   const thread = bob.locator('collab-thread[open]');
   const suggestion = thread.getByRole('group', {name: 'Suggested change'});
   await suggestion.getByText(given.text, {exact: true}).waitFor();
-  await thread.getByText('Ann Archer').first().waitFor();
+  await thread.getByText('Ann Archer, with Helper').first().waitFor();
+  await thread.getByText('@Cleo Clark').first().waitFor();
   if (await bob.locator('[part=gone] collab-thread[open]').count()) problems.add('the page does not find the quote');
   const stored = bob.waitForResponse('**/v2/commentannotations/update');
   await suggestion.getByRole('button', {name: 'Accept'}).click();

@@ -3,17 +3,21 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/client"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,7 +34,7 @@ func TestAssistant(t *testing.T) {
 	service := client.New(client.Config{BaseURL: s.url, APIKey: "dev-key", AuthToken: "dev-token"})
 	decisions := hear(t, service, client.EventTypeCommentAnnotationSuggestionAccepted)
 	made, err := service.Auth.GenerateToken(t.Context(), &client.AuthGenerateTokenRequest{
-		UserID: "ann", UserProperties: &client.UserProperties{Name: "Ann Archer"},
+		UserID: "ann", UserProperties: &client.UserProperties{Name: "Ann Archer"}, Agent: &client.TokenAgent{AgentID: "helper", AgentName: "Helper"},
 		Permissions: client.TokenPermissions{Resources: []client.TokenPermission{{Type: client.ResourceTypeDocument, ID: demoDocument, OrganizationID: demoOrganization}}},
 	})
 	must(t, err)
@@ -62,7 +66,7 @@ func TestAssistant(t *testing.T) {
 		t.Fatalf("the thread is %+v", read)
 	}
 	suggested := use("suggest", map[string]any{
-		"quote": "29 euros a month", "newText": "29 euros a month without VAT", "why": "Cleo asks for it.",
+		"quote": "29 euros a month", "newText": "29 euros a month without VAT", "why": "@Cleo Clark asks for it.",
 	}).AnnotationID
 	browse(t, s, "assistant.cjs", map[string]any{"thread": suggested, "text": "29 euros a month without VAT"})
 
@@ -91,6 +95,74 @@ func TestAssistant(t *testing.T) {
 	if left := use("inbox", map[string]any{"unreadOnly": true}).Items; len(left) != len(inbox)-1 {
 		t.Errorf("unread after reading: %+v", left)
 	}
+}
+
+// TestAssistantConformance runs the conformance tests for what `admin mcp` offers, and the Inspector
+// at the address of a secret that it keeps.
+func TestAssistantConformance(t *testing.T) {
+	t.Parallel()
+	programs, s := build(t, "../admin"), start(t, t.TempDir())
+	res, err := http.Get(s.url + "/demo") // prepares the document
+	must(t, err)
+	res.Body.Close()
+	secret := filepath.Join(t.TempDir(), "secret")
+	var address string
+	for range 2 { // the address stays the same
+		cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "admin"), "mcp", "--write", "--http", port(t, address), "--secret-file", secret,
+			"--from", "ann", "--from-name", "Ann Archer", "--organization", demoOrganization)
+		cmd.Env = append(os.Environ(), "COLLABDATA_URL="+s.url, "COLLABDATA_KEY=dev-key", "COLLABDATA_TOKEN=dev-token")
+		stderr, err := cmd.StderrPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		again := ""
+		for lines := bufio.NewScanner(stderr); again == "" && lines.Scan(); {
+			again = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/[A-Z0-9]+/mcp`).FindString(lines.Text())
+		}
+		go io.Copy(io.Discard, stderr)
+		if address != "" {
+			if again != address {
+				t.Fatalf("the second start has the address %q", again)
+			}
+			break
+		}
+		address = again
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	}
+	run := func(name string, args ...string) string {
+		t.Helper()
+		program, err := localstack.CheckTool(t.Context(), name, os.Stderr)
+		must(t, err)
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = t.TempDir()
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s %q: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	for _, scenario := range []string{"server-initialize", "ping", "tools-list", "dns-rebinding-protection"} {
+		run("conformance", "server", "--url", address, "--scenario", scenario)
+	}
+	if out := run("mcp-inspector", "--cli", address, "--method", "tools/list"); !strings.Contains(out, `"name": "list_threads"`) || !strings.Contains(out, `"maxItems": 30`) {
+		t.Errorf("the Inspector lists %s", out)
+	}
+	out := run("mcp-inspector", "--cli", address, "--method", "tools/call", "--tool-name", "list_threads", "--tool-arg", "documentId="+demoDocument, "search=29 EUROS")
+	if strings.Contains(out, "structuredContent") || !strings.Contains(out, "29 euros a month") {
+		t.Errorf("the Inspector gets %s", out)
+	}
+}
+
+// port returns the port of an address, and 0 without one.
+func port(t *testing.T, address string) string {
+	t.Helper()
+	if address == "" {
+		return "0"
+	}
+	u, err := url.Parse(address)
+	must(t, err)
+	return u.Port()
 }
 
 // found is a result of a tool.

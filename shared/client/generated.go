@@ -1030,6 +1030,11 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // is not stored there. The request succeeds, and with its token the resource is NOT_FOUND. With
 // restoreAccess, the request is a grant on each of its existing resources, and on nothing else.
 //
+// With 'agent', the token is for an assistant of the person. The person is the author of everything
+// that the assistant writes. The service stores the agent with each new comment, as its 'agent'
+// with the agentSource 'external'. Threads that begin so have the sourceType 'agent', and the
+// filters of agents find them. Changes of existing comments keep their agent.
+//
 // The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or
 // the organization instead of many documents. It fails with UNAVAILABLE if a document or an
 // organization to create was just deleted.
@@ -3849,6 +3854,8 @@ type AuthGenerateTokenRequest struct {
 	CreateDocument bool `json:"createDocument,omitzero"`
 	// Grant the person each resource, also after a removal. Default: false
 	RestoreAccess bool `json:"restoreAccess,omitzero"`
+	// The agent that writes with this token. Default: none
+	Agent *TokenAgent `json:"agent,omitzero"`
 }
 
 // UserProperties is the value of userProperties: how others see the person.
@@ -3886,6 +3893,14 @@ type TokenPermission struct {
 	AccessRole Role `json:"accessRole,omitzero"`
 	// The name of a document, if createDocument creates it: at most 1000 bytes
 	DocumentName string `json:"documentName,omitzero"`
+}
+
+// TokenAgent is the value of agent: the agent that writes with this token. Default: none.
+type TokenAgent struct {
+	// For the filters of agents; required
+	AgentID string `json:"agentId"`
+	// Pages show it next to the person's name: at most 200 bytes
+	AgentName string `json:"agentName,omitzero"`
 }
 
 // PersonToken is part of the responses of Auth.GenerateToken.

@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
@@ -16,7 +17,26 @@ type Person struct {
 	Name      string
 	PhotoURL  string
 	Resources []TokenResource
-	IssuedAt  Millis // of the token, in full seconds
+	Agent     *TokenAgent // that writes for the person, or nil
+	IssuedAt  Millis      // of the token, in full seconds
+}
+
+// TokenAgent is the agent that writes with a person's token.
+type TokenAgent struct {
+	ID   string `json:"agentId" rule:"required,id" doc:"For the filters of agents"`
+	Name string `json:"agentName,omitempty" rule:"max=200" doc:"Pages show it next to the person's name"`
+}
+
+// Stamp returns the agent of what the person writes, or nil.
+func (p *Person) Stamp() JSON {
+	if p.Agent == nil {
+		return nil
+	}
+	stamp, _ := json.Marshal(struct {
+		TokenAgent
+		Source string `json:"agentSource"`
+	}{*p.Agent, agentExternal})
+	return stamp
 }
 
 // tokenSkew is how much earlier than an addition a valid token may have been issued: the second

@@ -26,6 +26,7 @@ type Claims struct {
 	Name      string                 `json:"name,omitempty"`
 	PhotoURL  string                 `json:"photoUrl,omitempty"`
 	Resources []collab.TokenResource `json:"resources"`
+	Agent     *collab.TokenAgent     `json:"agent,omitempty"`
 }
 
 // Signer returns the key that signs at a time. It is the newest key that every process knows by
@@ -51,7 +52,7 @@ func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, ex
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: stage + "/" + account, Subject: p.UserID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
 		},
-		Name: p.Name, PhotoURL: p.PhotoURL, Resources: p.Resources,
+		Name: p.Name, PhotoURL: p.PhotoURL, Resources: p.Resources, Agent: p.Agent,
 	})
 	t.Header["kid"] = key.ID
 	return t.SignedString(key.Secret)
@@ -102,6 +103,6 @@ func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity
 		return collab.Identity{}, errDenied()
 	}
 	return collab.Identity{Account: signing.Account, Settings: signing.Settings, Person: &collab.Person{
-		UserID: claims.Subject, Name: claims.Name, PhotoURL: claims.PhotoURL, Resources: claims.Resources, IssuedAt: claims.IssuedAt.UnixMilli(),
+		UserID: claims.Subject, Name: claims.Name, PhotoURL: claims.PhotoURL, Resources: claims.Resources, Agent: claims.Agent, IssuedAt: claims.IssuedAt.UnixMilli(),
 	}}, nil
 }

@@ -3,18 +3,23 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"collabdata/shared/client"
+	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -29,6 +34,10 @@ type Config struct {
 
 	Organization string   // of all calls
 	Documents    []string // that the instructions name; the only one is the default of documentId
+	More         bool     // the token also covers documents that it does not name
+
+	// TokenAgent is the agent that the service stamps on what is written with the person's token.
+	TokenAgent *collab.TokenAgent
 
 	Write bool // also offer the tools that write
 }
@@ -57,6 +66,8 @@ func New(c Config) *mcp.Server {
 	add(m, "list_threads", "List comment threads of a document, latest change first."+walk, read, s.listThreads)
 	add(m, "read_thread", "Read the comments of a thread, earliest first, at most 25 at a time."+walk, read, s.readThread)
 	add(m, "inbox", "List the person's notifications, newest first."+walk, read, s.inbox)
+	add(m, "documents", "List the documents."+walk, read, s.documents)
+	add(m, "people", "List the people of a document, who can be mentioned."+walk, read, s.people)
 	if c.Write {
 		write := mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true}
 		add(m, "reply", "Add a comment to a thread, in the person's name."+repeated, write, s.reply)
@@ -73,17 +84,75 @@ const walk = " If the result has next, pass it as cursor for more, even if items
 
 const repeated = " The same call within 24 hours happens once."
 
+// limits bound the arguments of all tools. An empty text stands for an optional argument that is
+// missing.
+var limits = map[string]func(*jsonschema.Schema){
+	"documentId":      length(0, collab.MaxDocumentID),
+	"annotationId":    length(1, collab.MaxID),
+	"status":          length(0, collab.MaxID),
+	"cursor":          length(0, 8_000),
+	"search":          length(0, 200),
+	"letters":         length(0, 100),
+	"text":            length(1, longestSent),
+	"why":             length(1, longestSent),
+	"quote":           length(1, 4_096),
+	"newText":         length(0, 10_000),
+	"mention":         items(0, mostMentions, collab.MaxID),
+	"notificationIds": items(1, mostNotifications, collab.MaxID),
+}
+
+// length returns a bound of a text in characters.
+func length(least, most int) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) {
+		s.MaxLength = &most
+		if least > 0 {
+			s.MinLength = &least
+		}
+	}
+}
+
+// items returns a bound of a list of texts.
+func items(least, most, longest int) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) {
+		s.Type, s.Types, s.MinItems, s.MaxItems = "array", nil, &least, &most
+		length(1, longest)(s.Items)
+	}
+}
+
 func add[In any](m *mcp.Server, name, description string, a mcp.ToolAnnotations, run func(context.Context, In) (any, error)) {
 	a.OpenWorldHint = new(false)
-	mcp.AddTool(m, &mcp.Tool{Name: name, Description: description, Annotations: &a},
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(err) // the type of the arguments is wrong
+	}
+	for argument, s := range schema.Properties {
+		if bound := limits[argument]; bound != nil {
+			bound(s)
+		}
+	}
+	mcp.AddTool(m, &mcp.Tool{Name: name, Description: description, Annotations: &a, InputSchema: schema},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			out, err := run(ctx, in)
-			return nil, out, explain(err)
+			if err != nil {
+				return nil, nil, explain(name, err)
+			}
+			// Structured content would repeat the text.
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: encode(out)}}}, nil, nil
 		})
 }
 
-// explain returns an error with the code, the message, and each mistake of a request.
-func explain(err error) error {
+// encode returns the JSON text of a result.
+func encode(value any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // results are of plain types
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// explain returns an error of a tool with the code, the message, and each mistake of a request. It
+// names the tool's arguments, and when to call again.
+func explain(tool string, err error) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return err
@@ -94,7 +163,34 @@ func explain(err error) error {
 			text += fmt.Sprintf("\n%s %s", d.Field, d.Message)
 		}
 	}
+	text = field.ReplaceAllStringFunc(text, func(field string) string { return argument(tool, field) })
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf(". Call again in %d seconds.", int64(math.Ceil(e.RetryAfter.Seconds())))
+	}
 	return errors.New(text)
+}
+
+// field matches the path of a field of a request to the service.
+var field = regexp.MustCompile(`\bdata(\.\w+(\[\d+\])*)+`)
+
+// fields are the arguments for fields of requests. The first that a path contains counts.
+var fields = [][2]string{
+	{".taggedUserContacts", "mention"}, {".userIds", "mention"}, {".commentText", "text"}, {".commentData", "text"}, {".targetElement", "quote"},
+	{".suggestion", "newText"}, {".commentAnnotations", "quote"}, {".annotationId", "annotationId"}, {".documentId", "documentId"}, {".pageToken", "cursor"},
+	{".statusIds", "status"}, {".updatedAfter", "updatedSince"}, {".notifications", "notificationIds"}, {".searchKey", "letters"},
+	{".organizationId", "the organization"},
+}
+
+// argument returns the argument of a tool for a field.
+func argument(tool, field string) string {
+	i := slices.IndexFunc(fields, func(f [2]string) bool { return strings.Contains(field, f[0]) })
+	switch {
+	case i < 0:
+		return strings.TrimPrefix(field, "data.")
+	case tool == "suggest" && fields[i][1] == "text":
+		return "why"
+	}
+	return fields[i][1]
 }
 
 type server struct{ Config }
@@ -110,7 +206,11 @@ func (s *server) instructions() string {
 	}
 	b.WriteString(", see only content that this person can see")
 	if s.Write {
-		b.WriteString(", and write in this person's name.")
+		b.WriteString(", and write in this person's name")
+		if s.TokenAgent != nil {
+			fmt.Fprintf(&b, ", with the agent %q", cmp.Or(s.TokenAgent.Name, s.TokenAgent.ID))
+		}
+		b.WriteString(".")
 	} else {
 		b.WriteString(", and cannot write.")
 	}
@@ -140,9 +240,20 @@ func (s *server) request(d data, field string, value any) data {
 	return d
 }
 
-// comment returns a comment by the person.
-func (s *server) comment(text string) data {
+// comment returns a comment by the person with mentions.
+func (s *server) comment(text string, mentioned []Person) data {
 	d := data{"commentText": text}
+	var tags []data
+	for _, p := range mentioned {
+		tag := data{"userId": p.ID}
+		if s.Agent != nil {
+			tag["contact"] = p
+		}
+		tags = append(tags, tag)
+	}
+	if tags != nil {
+		d["taggedUserContacts"] = tags
+	}
 	if s.Agent != nil {
 		maps.Copy(d, data{"from": s.Person, "agent": s.Agent, "triggerNotification": true})
 	}

@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
@@ -17,13 +21,19 @@ import (
 // Bounds of a result.
 const (
 	mostThreads       = 20
+	mostSearched      = 50 // of a page
 	mostComments      = 25
 	mostNotifications = 30
 
-	longestText  = 4_000 // characters of a comment
-	longestFirst = 500   // characters of a comment in a list
-	longestName  = 100   // characters of the name of a person or file
-	mostFiles    = 10    // named of a comment
+	mostDocuments = 30
+	mostPages     = 10 // of the service for a result
+
+	longest      = 40_000 // characters of a result
+	longestText  = 4_000  // characters of a comment
+	longestFirst = 500    // characters of a comment in a list
+	longestName  = 100    // characters of the name of a person or file
+	longestSent  = 20_000 // characters of a comment that the assistant writes
+	mostFiles    = 10     // named of a comment
 )
 
 const threads = "/v2/commentannotations"
@@ -32,6 +42,7 @@ type listInput struct {
 	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
 	Status       string `json:"status,omitempty" jsonschema:"only this status, such as OPEN or RESOLVED; default all"`
 	UpdatedSince string `json:"updatedSince,omitempty" jsonschema:"only changed since, RFC 3339 such as 2026-01-31T09:00:00Z"`
+	Search       string `json:"search,omitempty" jsonschema:"only with this text in a comment, the quote or the suggestion, whatever its case and accents"`
 	Cursor       string `json:"cursor,omitempty" jsonschema:"next of the previous result"`
 }
 
@@ -68,6 +79,7 @@ type comment struct {
 	ID        int64            `json:"commentId"`
 	Author    string           `json:"author"`
 	UserID    string           `json:"userId"`
+	Agent     string           `json:"agent,omitempty"` // the name of the agent that wrote it
 	Time      time.Time        `json:"time"`
 	Text      string           `json:"text"`
 	Cut       bool             `json:"textIsCut,omitempty"`
@@ -84,6 +96,9 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 	if in.Status != "" {
 		d["statusIds"] = []string{in.Status}
 	}
+	if in.Search != "" {
+		d["pageSize"] = mostSearched
+	}
 	if in.UpdatedSince != "" {
 		since, err := time.Parse(time.RFC3339, in.UpdatedSince)
 		if err != nil {
@@ -91,33 +106,73 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 		}
 		d["updatedAfter"] = since.UnixMilli()
 	}
-	return page(ctx, s, threads+"/get", d, in.Cursor, func(a client.Annotation) thread {
+	l, err := page(ctx, s, threads+"/get", d, in.Cursor, longest-1_000, func(a client.Annotation) (thread, bool) {
 		t := headOf(a, longestFirst)
 		t.Comments, t.AtLeast = len(a.Comments), a.CommentsTruncated
 		for i, c := range a.Comments {
-			shown := commentOf(c, longestFirst)
-			if i == 0 {
-				t.First = &shown
-			} else {
-				t.Latest = &shown
+			if i == 0 || i == len(a.Comments)-1 {
+				shown := commentOf(c, longestFirst)
+				t.First, t.Latest = cmp.Or(t.First, &shown), &shown
 			}
 		}
-		return t
+		if t.Latest == t.First {
+			t.Latest = nil
+		}
+		return t, in.Search == "" || has(a, in.Search)
 	})
+	if err == nil && len(l.Items) == 0 && l.Next == "" && in.Cursor == "" && in.Search == "" && in.Status != "" && !slices.Contains(statuses, in.Status) {
+		return nil, fmt.Errorf("status %q: no thread of the document has this status, use %s", in.Status, strings.Join(statuses, ", "))
+	}
+	return l, err
 }
 
-// page returns a page of a list.
-func page[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, shown func(In) Out) (list[Out], error) {
+// statuses are the ids of the default statuses.
+var statuses = []string{"OPEN", "IN_PROGRESS", "RESOLVED"}
+
+// has reports whether a comment, the quote or the suggestion of a thread has a text.
+func has(a client.Annotation, search string) bool {
+	search = collab.Fold(search)
+	in := func(text string) bool { return strings.Contains(collab.Fold(text), search) }
+	t := headOf(a, math.MaxInt)
+	if in(t.Quote) || t.Suggestion != nil && (in(encode(t.Suggestion.OldText)) || in(encode(t.Suggestion.NewText))) {
+		return true
+	}
+	return slices.ContainsFunc(a.Comments, func(c client.Comment) bool { return in(commentOf(c, math.MaxInt32).Text) })
+}
+
+// page returns a page of a list with the items that shown keeps, of at most most characters. It
+// reads more pages of the service while they have no such items.
+func page[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, most int, shown func(In) (Out, bool)) (list[Out], error) {
 	l := list[Out]{Notice: notice, Items: []Out{}}
-	if cursor != "" {
-		d["pageToken"] = cursor
+	for range mostPages {
+		if cursor != "" {
+			d["pageToken"] = cursor
+		}
+		found, next, err := client.Call[[]In](ctx, s.Client, path, d)
+		if err != nil {
+			return l, err
+		}
+		fitting, left := 0, most
+		for _, in := range found {
+			out, keeps := shown(in)
+			if keeps {
+				if left -= utf8.RuneCountInString(encode(out)) + 1; left < 0 {
+					break
+				}
+				l.Items = append(l.Items, out)
+			}
+			fitting++
+		}
+		if fitting < len(found) { // a smaller page has its own next
+			l.Items, d["pageSize"] = l.Items[:0], max(fitting, 1)
+			continue
+		}
+		if l.Next = next; next == "" || len(l.Items) > 0 {
+			break
+		}
+		cursor = next
 	}
-	found, next, err := client.Call[[]In](ctx, s.Client, path, d)
-	for _, in := range found {
-		l.Items = append(l.Items, shown(in))
-	}
-	l.Next = next
-	return l, err
+	return l, nil
 }
 
 type readInput struct {
@@ -138,6 +193,7 @@ func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
 		return nil, err
 	}
 	var w whole
+	left := longest - 1_000 // for the cursor and the notice
 	if in.Cursor == "" {
 		found, _, err := client.Call[[]*client.Annotation](
 			ctx, s.Client, threads+"/get", s.reading(data{"documentId": document, "annotationIds": []string{in.AnnotationID}}),
@@ -156,11 +212,14 @@ func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
 			for _, c := range a.Comments {
 				w.Items = append(w.Items, commentOf(c, longestText))
 			}
-			return w, nil
+			if utf8.RuneCountInString(encode(w)) <= longest {
+				return w, nil
+			}
 		}
+		left -= utf8.RuneCountInString(encode(head))
 	}
 	d := s.reading(data{"documentId": document, "annotationId": in.AnnotationID, "pageSize": mostComments})
-	w.list, err = page(ctx, s, threads+"/comments/get", d, in.Cursor, func(c client.Comment) comment { return commentOf(c, longestText) })
+	w.list, err = page(ctx, s, threads+"/comments/get", d, in.Cursor, left, func(c client.Comment) (comment, bool) { return commentOf(c, longestText), true })
 	return w, err
 }
 
@@ -199,9 +258,17 @@ func cutValue(value any, n int) any {
 func commentOf(c client.Comment, longest int) comment {
 	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Time: c.CreatedAt}
 	shown.Author, _ = cut(cmp.Or(c.From.Name, c.From.UserID), longestName)
+	var agent struct {
+		Name any `json:"agentName"`
+	}
+	if json.Unmarshal(c.Agent, &agent) == nil {
+		name, _ := agent.Name.(string)
+		shown.Agent, _ = cut(name, longestName)
+	}
 	tags, _ := json.Marshal(collab.Map(c.TaggedUserContacts, tagOf))
 	said := content.Of(&collab.Comment{Text: &c.CommentText, HTML: &c.CommentHTML, TaggedUserContacts: tags}, content.Reader{Most: longest})
-	shown.Text, shown.Cut = said.Text, said.Cut
+	shown.Text, shown.Cut = cut(said.Text, longest)
+	shown.Cut = shown.Cut || said.Cut
 	for _, a := range c.Attachments[:min(len(c.Attachments), mostFiles)] {
 		name, _ := cut(a.Name, longestName)
 		shown.Files = append(shown.Files, name)
@@ -224,10 +291,18 @@ func tagOf(t client.Tag) collab.Tag {
 	return collab.Tag{UserID: t.UserID, GroupID: t.OrganizationUserGroupID, Text: name, Contact: &collab.User{UserID: t.UserID, Name: &name}}
 }
 
-// cut returns at most n characters of a text, and whether there are more.
+// cut returns a text of at most n characters of JSON, and whether there are more.
 func cut(text string, n int) (string, bool) {
-	for i := range text {
-		if n--; n < 0 {
+	for i, r := range text {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			n -= 2
+		case r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+			n -= 6
+		default:
+			n--
+		}
+		if n < 0 {
 			return text[:i] + "…", true
 		}
 	}
@@ -235,49 +310,61 @@ func cut(text string, n int) (string, bool) {
 }
 
 type replyInput struct {
-	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
-	AnnotationID string `json:"annotationId" jsonschema:"the thread"`
-	Text         string `json:"text" jsonschema:"the comment, plain text"`
+	DocumentID   string   `json:"documentId,omitempty" jsonschema:"the document"`
+	AnnotationID string   `json:"annotationId" jsonschema:"the thread"`
+	Text         string   `json:"text" jsonschema:"the comment, plain text"`
+	Mention      []string `json:"mention,omitempty" jsonschema:"userIds of people to mention; @Name in the text mentions this person, too"`
 }
 
-func (s *server) reply(ctx context.Context, in replyInput) (_ any, err error) {
-	if in.DocumentID, err = s.document(in.DocumentID); err != nil {
-		return nil, err
-	}
-	ids, _, err := client.Call[[]int64](ctx, s.Client, threads+"/comments/add", s.writing(data{
-		"documentId": in.DocumentID, "annotationId": in.AnnotationID, "commentData": []data{s.comment(in.Text)},
-	}), s.once("reply", in))
+// written is the result of a write.
+type written struct {
+	AnnotationID string   `json:"annotationId,omitempty"`
+	CommentIDs   []int64  `json:"commentIds,omitempty"`
+	Mentioned    []Person `json:"mentioned,omitempty"`
+	Unknown      []string `json:"notMentioned,omitempty"` // that begin with @, and name nobody
+}
+
+func (s *server) reply(ctx context.Context, in replyInput) (any, error) {
+	document, err := s.document(in.DocumentID)
 	if err != nil {
 		return nil, err
 	}
-	return data{"commentIds": ids}, nil
+	text, w, err := s.mention(ctx, "text", document, in.Text, in.Mention)
+	if err != nil {
+		return nil, err
+	}
+	request := s.writing(data{"documentId": document, "annotationId": in.AnnotationID, "commentData": []data{s.comment(text, w.Mentioned)}})
+	w.CommentIDs, _, err = client.Call[[]int64](ctx, s.Client, threads+"/comments/add", request, s.once("reply", request))
+	return w, err
 }
 
 type startInput struct {
-	DocumentID string `json:"documentId,omitempty" jsonschema:"the document"`
-	Quote      string `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
-	Text       string `json:"text" jsonschema:"the comment, plain text"`
+	DocumentID string   `json:"documentId,omitempty" jsonschema:"the document"`
+	Quote      string   `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
+	Text       string   `json:"text" jsonschema:"the comment, plain text"`
+	Mention    []string `json:"mention,omitempty" jsonschema:"userIds of people to mention; @Name in the text mentions this person, too"`
 }
 
 func (s *server) startThread(ctx context.Context, in startInput) (any, error) {
-	return s.addThread(ctx, in.DocumentID, in.Quote, in.Text, nil)
+	return s.addThread(ctx, in.DocumentID, in.Quote, "text", in.Text, in.Mention, nil)
 }
 
 type suggestInput struct {
-	DocumentID string `json:"documentId,omitempty" jsonschema:"the document"`
-	Quote      string `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
-	NewText    string `json:"newText" jsonschema:"the text to put in its place"`
-	Why        string `json:"why" jsonschema:"the reason, for people"`
+	DocumentID string   `json:"documentId,omitempty" jsonschema:"the document"`
+	Quote      string   `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
+	NewText    string   `json:"newText" jsonschema:"the text to put in its place"`
+	Why        string   `json:"why" jsonschema:"the reason, for people"`
+	Mention    []string `json:"mention,omitempty" jsonschema:"userIds of people to mention; @Name in the text mentions this person, too"`
 }
 
 func (s *server) suggest(ctx context.Context, in suggestInput) (any, error) {
-	return s.addThread(ctx, in.DocumentID, in.Quote, in.Why, data{
+	return s.addThread(ctx, in.DocumentID, in.Quote, "why", in.Why, in.Mention, data{
 		"type": "suggestion", "suggestion": data{"oldValue": in.Quote, "newValue": in.NewText},
 	})
 }
 
-// addThread adds a thread about a passage, with further fields.
-func (s *server) addThread(ctx context.Context, document, quote, text string, further data) (any, error) {
+// addThread adds a thread about a passage, with the comment of an argument and further fields.
+func (s *server) addThread(ctx context.Context, document, quote, argument, text string, mention []string, further data) (any, error) {
 	document, err := s.document(document)
 	if err != nil {
 		return nil, err
@@ -285,14 +372,16 @@ func (s *server) addThread(ctx context.Context, document, quote, text string, fu
 	if strings.TrimSpace(quote) == "" {
 		return nil, errors.New("quote must not be empty")
 	}
-	t := data{"targetElement": data{"targetText": quote}, "commentData": []data{s.comment(text)}}
-	maps.Copy(t, further)
-	request := s.writing(data{"documentId": document, "commentAnnotations": []data{t}})
-	added, err := s.bulk(ctx, threads+"/add", request, s.once("add", request))
+	text, w, err := s.mention(ctx, argument, document, text, mention)
 	if err != nil {
 		return nil, err
 	}
-	return data{"annotationId": added.AnnotationID}, nil
+	t := data{"targetElement": data{"targetText": quote}, "commentData": []data{s.comment(text, w.Mentioned)}}
+	maps.Copy(t, further)
+	request := s.writing(data{"documentId": document, "commentAnnotations": []data{t}})
+	added, err := s.bulk(ctx, threads+"/add", request, s.once("add", request))
+	w.AnnotationID = added.AnnotationID
+	return w, err
 }
 
 type threadInput struct {
@@ -307,9 +396,14 @@ func (s *server) status(id string) func(context.Context, threadInput) (any, erro
 		if err != nil {
 			return nil, err
 		}
-		d := s.writing(data{"documentId": document, "annotationIds": []string{in.AnnotationID}, "updatedData": data{"status": data{"id": id}}})
+		change := data{"status": data{"id": id}}
+		d := s.writing(data{"documentId": document, "annotationIds": []string{in.AnnotationID}, "updatedData": change})
 		if s.Agent != nil {
 			d["actionUser"], d["triggerNotification"] = s.Person, true
+			change["statusUpdatedByUserId"] = s.Person.ID
+			if id == "RESOLVED" {
+				change["resolvedByUserId"] = s.Person.ID
+			}
 		}
 		if _, err := s.bulk(ctx, threads+"/update", d); err != nil {
 			return nil, err
@@ -339,9 +433,10 @@ func (s *server) inbox(ctx context.Context, in inboxInput) (any, error) {
 	if in.UnreadOnly {
 		d["unreadOnly"] = true
 	}
-	return page(ctx, s, "/v2/notifications/get", d, in.Cursor, func(n client.Notification) notification {
+	return page(ctx, s, "/v2/notifications/get", d, in.Cursor, longest-1_000, func(n client.Notification) (notification, bool) {
+		headline, _ := cut(n.DisplayHeadlineMessage, longestFirst)
 		text, _ := cut(n.DisplayBodyMessage, longestFirst)
-		return notification{n.NotificationID, n.DocumentID, n.AnnotationID, n.DisplayHeadlineMessage, text, n.CreatedAt, n.Read}
+		return notification{n.NotificationID, n.DocumentID, n.AnnotationID, headline, text, n.CreatedAt, n.Read}, true
 	})
 }
 

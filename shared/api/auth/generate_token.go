@@ -20,6 +20,8 @@ type GenerateTokenRequest struct {
 	CreateDocument     bool             `json:"createDocument" doc:"Create missing documents of the resources"`
 	RestoreAccess      bool             `json:"restoreAccess" doc:"Grant the person each resource, also after a removal. Default: false"`
 
+	Agent *collab.TokenAgent `json:"agent" rule:"notnull,exact" doc:"The agent that writes with this token. Default: none"`
+
 	names []collab.ResourceName
 }
 
@@ -88,6 +90,11 @@ A token gives nobody access again: a user who was removed from a resource, or fr
 not stored there. The request succeeds, and with its token the resource is NOT_FOUND. With
 restoreAccess, the request is a grant on each of its existing resources, and on nothing else.
 
+With 'agent', the token is for an assistant of the person. The person is the author of everything
+that the assistant writes. The service stores the agent with each new comment, as its 'agent' with
+the agentSource 'external'. Threads that begin so have the sourceType 'agent', and the filters of
+agents find them. Changes of existing comments keep their agent.
+
 The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or the
 organization instead of many documents. It fails with UNAVAILABLE if a document or an organization
 to create was just deleted.`}
@@ -99,7 +106,7 @@ const defaultExpiry = 3600
 // the token.
 func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
 	said := collab.Deref(req.UserProperties)
-	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL}
+	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL, Agent: req.Agent}
 	for _, r := range req.Permissions.Resources {
 		covered := collab.TokenResource{Type: r.Type, ID: r.ID, AccessRole: cmp.Or(r.AccessRole, collab.RoleEditor)}
 		if r.Type != collab.ResourceOrganization {

@@ -53,15 +53,15 @@ func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// Fill makes the person the author, and turns notifications on.
+// Fill makes the person the author, with the agent of the token, and turns notifications on.
 func (c *AnnotationComment) Fill(p *collab.Person, m *rpc.Violations) {
-	c.From, c.TriggerNotification, c.byPerson = p.User(), true, true
+	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
 	checkSize(m, "context", c.Context, maxContext)
 }
 
-// Fill makes the person the author, and turns notifications on.
+// Fill makes the person the author, with the agent of the token, and turns notifications on.
 func (c *NewComment) Fill(p *collab.Person, m *rpc.Violations) {
-	c.From, c.TriggerNotification, c.byPerson = p.User(), true, true
+	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
 	checkSize(m, "context", c.Context, maxContext)
 }
 

@@ -1,7 +1,9 @@
 /** The requests of the elements. See the operations for persons in the reference at /docs. */
 import type {Access, Result} from './access.js';
+import {isolated} from './direction.js';
 import {Failure, newId, patient} from './failure.js';
-import type {Person} from './person.js';
+import {nameOf, type Person} from './person.js';
+import {say} from './texts.js';
 
 /**
  * The place of a thread: an element, or an occurrence of a text in it, counted from 1, with the
@@ -388,10 +390,17 @@ export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 /** Sends a request to the service. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
 
-/** The author of a comment; an agent by its own name and picture, if it has them. */
+/** The author of a comment, with the picture of its agent, and the agent's name if the author has none. */
 export function authorOf({from, agent}: Comment): Person {
   const {agentName, avatar} = agent ?? {};
-  return {...from, ...(typeof agentName === 'string' && {name: agentName}), ...(typeof avatar === 'string' && {photoUrl: avatar})};
+  return {...from, ...(!from.name && typeof agentName === 'string' && {name: agentName}), ...(typeof avatar === 'string' && {photoUrl: avatar})};
+}
+
+/** The name of the author of a comment, and that of the agent with which they wrote it. */
+export function signatureOf(c: Comment): string {
+  const name = nameOf(authorOf(c));
+  const agent = c.agent?.agentName;
+  return typeof agent === 'string' && agent && agent !== name ? say('withAgent', {name: isolated(name), agent: isolated(agent)}) : name;
 }
 
 /** The only readers of a thread, its first author first; undefined for everyone. */

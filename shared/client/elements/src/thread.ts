@@ -17,7 +17,7 @@ import {goneDrafts} from './gone.js';
 import {openEmojis, openMenu} from './menu.js';
 import {conflicts, edited, type Pending, type ShownComment, type ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
-import {authorOf, isResolved, seersOf} from './protocol.js';
+import {authorOf, isResolved, seersOf, signatureOf} from './protocol.js';
 import {hasChosen, react} from './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame, rich, sheet} from './styles.js';
@@ -245,7 +245,7 @@ export class ThreadElement extends Connected {
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     if (t.type === 'suggestion') defineSuggested();
     return html`
-      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: signatureOf(first)})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
           ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
@@ -352,7 +352,7 @@ export class ThreadElement extends Connected {
     return html`
       <li class="comment ${id && id === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(authorOf(c))}
-        <div class="row head"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
+        <div class="row head"><span class="name" part="author" dir="auto">${signatureOf(c)}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}
           ${acting && store.drafts.get(editOf(this.shown!.annotationId, id)) ? html`<span class="soft">${say('draft')}</span>` : nothing}
           <span class="grow"></span>

@@ -16,9 +16,8 @@ import {withNames} from './mentions.js';
 import {goneDrafts} from './gone.js';
 import {late} from './menu.js';
 import type {ShownThread} from './overlay.js';
-import {nameOf} from './person.js';
 import './preferences.js';
-import {authorOf, isResolved, type Target} from './protocol.js';
+import {isResolved, signatureOf, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {frame, narrow, sheet} from './styles.js';
@@ -218,7 +217,7 @@ export class ThreadsElement extends Connected {
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
-      if (other) this.said = say('newComment', {name: isolated(nameOf(authorOf(other)))});
+      if (other) this.said = say('newComment', {name: isolated(signatureOf(other))});
       else if (this.#known && fresh.length) this.said = say('sentOwn');
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
@@ -333,7 +332,7 @@ export class ThreadsElement extends Connected {
     const sought = folded(this.sought.trim());
     let text = this.#texts.get(t);
     if (sought && text === undefined) {
-      const comments = t.comments.flatMap((c) => [nameOf(authorOf(c)), withNames(plainOf(c), (c.tags ?? []).map((p) => this.#store!.named(p)))]);
+      const comments = t.comments.flatMap((c) => [signatureOf(c), withNames(plainOf(c), (c.tags ?? []).map((p) => this.#store!.named(p)))]);
       text = folded([t.targetElement?.targetText, valueOf(t.suggestion?.oldValue), valueOf(t.suggestion?.newValue), ...comments].join('\n'));
       this.#texts.set(t, text);
     }

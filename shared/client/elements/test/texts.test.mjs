@@ -4,9 +4,9 @@ import {test} from 'node:test';
 
 import {build} from 'esbuild';
 
-const contents = "export * from './src/fold.ts'; export * from './src/links.ts'; export * from './src/mentions.ts'; export {isolated} from './src/direction.ts';";
+const contents = "export * from './src/fold.ts'; export * from './src/links.ts'; export * from './src/mentions.ts'; export {isolated} from './src/direction.ts'; export {authorOf, signatureOf} from './src/protocol.ts';";
 const {outputFiles} = await build({stdin: {contents, resolveDir: '.', loader: 'ts'}, bundle: true, format: 'esm', write: false});
-const {folded, hasWord, isolated, linkAt, soughtIn, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
+const {authorOf, folded, hasWord, isolated, linkAt, signatureOf, soughtIn, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
 
 test('names are found as the service finds them', async () => {
   // the cases of the service's own test
@@ -49,4 +49,15 @@ test('a name cannot turn the text around it', () => {
   assert.equal(isolated('a\u202eb'), '\u2068a\u202eb\u2069');
   assert.equal(isolated('a\u2067\u2069\u2069b'), '\u2068ab\u2069');
   assert.equal(isolated('\u{1e900}'), '\u2068\u{1e900}\u2069', 'Adlam');
+});
+
+test('a comment names its author and the agent', () => {
+  const ann = {userId: 'ann', name: 'Ann', photoUrl: 'https://a.example/ann.png'};
+  for (const [from, agent, signature] of [
+    [ann, undefined, 'Ann'], [ann, {}, 'Ann'], [ann, {agentName: 3}, 'Ann'], [ann, {agentName: ''}, 'Ann'], [ann, {agentName: 'Ann'}, 'Ann'],
+    [ann, {agentName: 'Helper'}, 'Ann, with Helper'], [ann, {agentName: '\u202eHelper'}, 'Ann, with \u2068\u202eHelper\u2069'],
+    [{userId: 'bot'}, {agentName: 'Proofreader'}, 'Proofreader'], [{userId: 'bot'}, {}, 'bot'],
+  ]) assert.equal(signatureOf({from, agent}), signature, JSON.stringify([from, agent]));
+  assert.deepEqual(authorOf({from: ann, agent: {agentName: 'Helper'}}), ann);
+  assert.deepEqual(authorOf({from: ann, agent: {avatar: 'https://a.example/h.png'}}), {...ann, photoUrl: 'https://a.example/h.png'});
 });
