@@ -656,6 +656,7 @@ func TestAssistantMentions(t *testing.T) {
 				{"look", []string{"bob", "cat"}, "{{bob}} {{cat}} look", []any{"bob", "cat"}, nil},
 				{"@media and @Cat Woman", nil, "@media and @Cat Woman", nil, []any{"@media", "@Cat"}},
 				{"@田中さん", nil, "{{tanaka}}さん", []any{"tanaka"}, nil},
+				{"{@bob} [@cat]", nil, "{@bob} [{{cat}}]", []any{"cat"}, nil},
 				{"e-mail @ 9", nil, "e-mail @ 9", nil, nil},
 			}
 			for _, test := range tests {
@@ -756,7 +757,7 @@ func TestAssistantSearch(t *testing.T) {
 	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
 	added := []string{
 		`{"annotationId": "comment", "commentData": [{"commentText": "x", "from": {"userId": "ann"}}, {"commentText": "The Büdget is high", "from": {"userId": "ann"}}, {"commentText": "x", "from": {"userId": "ann"}}]}`,
-		`{"annotationId": "quote", "targetElement": {"targetText": "budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
+		`{"annotationId": "quote", "targetElement": {"targetText": "` + strings.Repeat("long ", 200) + `budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
 		`{"annotationId": "suggestion", "type": "suggestion", "suggestion": {"newValue": "Budget"}, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`,
 	}
 	for i := range 60 {

@@ -3899,7 +3899,7 @@ type TokenPermission struct {
 type TokenAgent struct {
 	// For the filters of agents; required
 	AgentID string `json:"agentId"`
-	// Pages show it next to the person's name: at most 200 bytes
+	// Pages show it next to the person's name, and no agent without it: at most 200 bytes
 	AgentName string `json:"agentName,omitzero"`
 }
 

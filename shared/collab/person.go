@@ -24,7 +24,7 @@ type Person struct {
 // TokenAgent is the agent that writes with a person's token.
 type TokenAgent struct {
 	ID   string `json:"agentId" rule:"required,id" doc:"For the filters of agents"`
-	Name string `json:"agentName,omitempty" rule:"max=200" doc:"Pages show it next to the person's name"`
+	Name string `json:"agentName,omitempty" rule:"max=200" doc:"Pages show it next to the person's name, and no agent without it"`
 }
 
 // Stamp returns the agent of what the person writes, or nil.

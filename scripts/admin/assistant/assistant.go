@@ -102,9 +102,9 @@ var limits = map[string]func(*jsonschema.Schema){
 }
 
 // length returns a bound of a text in characters.
-func length(least, most int) func(*jsonschema.Schema) {
+func length(least, limit int) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) {
-		s.MaxLength = &most
+		s.MaxLength = &limit
 		if least > 0 {
 			s.MinLength = &least
 		}
@@ -112,9 +112,9 @@ func length(least, most int) func(*jsonschema.Schema) {
 }
 
 // items returns a bound of a list of texts.
-func items(least, most, longest int) func(*jsonschema.Schema) {
+func items(least, limit, longest int) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) {
-		s.Type, s.Types, s.MinItems, s.MaxItems = "array", nil, &least, &most
+		s.Type, s.Types, s.MinItems, s.MaxItems = "array", nil, &least, &limit
 		length(1, longest)(s.Items)
 	}
 }

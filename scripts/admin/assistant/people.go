@@ -43,8 +43,8 @@ func (s *server) people(ctx context.Context, in peopleInput) (any, error) {
 // Prefixes of the cursor of a back end's list of people.
 const atDocument, atOrganization = "d:", "o:"
 
-// find returns a page of the people that can see a document, by letters of a name or by ids. For a back end, these are users of the document, followed by those of the
-// organization.
+// find returns a page of the people that can see a document, by letters of a name or by ids. For a
+// back end, these are users of the document, followed by those of the organization.
 func (s *server) find(ctx context.Context, document, letters string, ids []string, cursor string) (found []Person, next string, err error) {
 	d := data{"organizationId": s.Organization, "documentId": document, "pageSize": mostPeople}
 	if letters != "" {
@@ -136,14 +136,14 @@ func (s *server) mention(ctx context.Context, argument, document, text string, i
 	if strings.Contains(text, "{{") {
 		return "", nil, fmt.Errorf("%s must not contain {{: to mention a person, write @Name, or send mention", argument)
 	}
-	var asked []Person
+	var chosen []Person
 	if len(ids) > 0 {
 		var err error
-		if asked, err = s.everyone(ctx, document, "", ids); err != nil {
+		if chosen, err = s.everyone(ctx, document, "", ids); err != nil {
 			return "", nil, err
 		}
 		for _, id := range ids {
-			if !slices.ContainsFunc(asked, func(p Person) bool { return p.ID == id }) {
+			if !slices.ContainsFunc(chosen, func(p Person) bool { return p.ID == id }) {
 				return "", nil, fmt.Errorf("mention: nobody with the userId %q can see the document, see the tool people", id)
 			}
 		}
@@ -151,7 +151,7 @@ func (s *server) mention(ctx context.Context, argument, document, text string, i
 	parts := strings.Split(text, "@")
 	words := make([]string, len(parts)) // after @, "" for none, such as in an address
 	for i := 1; i < len(parts); i++ {
-		if last, _ := utf8.DecodeLastRuneInString(parts[i-1]); parts[i-1] == "" || !inWord(last) {
+		if last, _ := utf8.DecodeLastRuneInString(parts[i-1]); parts[i-1] == "" || !inWord(last) && last != '{' {
 			words[i] = wordOf(parts[i])
 		}
 	}
@@ -164,7 +164,7 @@ func (s *server) mention(ctx context.Context, argument, document, text string, i
 			b.WriteString(strings.Repeat("@", min(i, 1)) + part)
 			continue
 		}
-		p, length, err := s.named(ctx, document, part, words[i], asked)
+		p, length, err := s.named(ctx, document, part, words[i], chosen)
 		if err != nil {
 			return "", nil, fmt.Errorf("%s: %w", argument, err)
 		}
@@ -177,7 +177,7 @@ func (s *server) mention(ctx context.Context, argument, document, text string, i
 		b.WriteString("{{" + p.ID + "}}" + part[length:])
 	}
 	var first strings.Builder
-	for _, p := range asked {
+	for _, p := range chosen {
 		if w.add(p) {
 			first.WriteString("{{" + p.ID + "}} ")
 		}
@@ -212,9 +212,9 @@ func wordOf(text string) string {
 }
 
 // named returns the person whose name is at the beginning of a text, and the length of the name, or
-// nil if nobody has it. It prefers people that are asked for.
-func (s *server) named(ctx context.Context, document, text, word string, asked []Person) (*Person, int, error) {
-	if people, length := matching(asked, text, word); len(people) > 0 {
+// nil if nobody has it. It prefers chosen people.
+func (s *server) named(ctx context.Context, document, text, word string, chosen []Person) (*Person, int, error) {
+	if people, length := matching(chosen, text, word); len(people) > 0 {
 		return &people[0], length, nil
 	}
 	letters := []rune(word)

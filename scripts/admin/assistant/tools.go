@@ -133,16 +133,24 @@ var statuses = []string{"OPEN", "IN_PROGRESS", "RESOLVED"}
 func has(a client.Annotation, search string) bool {
 	search = collab.Fold(search)
 	in := func(text string) bool { return strings.Contains(collab.Fold(text), search) }
-	t := headOf(a, math.MaxInt)
-	if in(t.Quote) || t.Suggestion != nil && (in(encode(t.Suggestion.OldText)) || in(encode(t.Suggestion.NewText))) {
+	value := func(v any) string {
+		if text, ok := v.(string); ok {
+			return text
+		}
+		return encode(v)
+	}
+	if a.TargetElement != nil && in(a.TargetElement.TargetText) {
+		return true
+	}
+	if change := headOf(a, math.MaxInt).Suggestion; change != nil && (in(value(change.OldText)) || in(value(change.NewText))) {
 		return true
 	}
 	return slices.ContainsFunc(a.Comments, func(c client.Comment) bool { return in(commentOf(c, math.MaxInt32).Text) })
 }
 
-// page returns a page of a list with the items that shown keeps, of at most most characters. It
+// page returns a page of a list with the items that shown keeps, of at most limit characters. It
 // reads more pages of the service while they have no such items.
-func page[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, most int, shown func(In) (Out, bool)) (list[Out], error) {
+func page[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, limit int, shown func(In) (Out, bool)) (list[Out], error) {
 	l := list[Out]{Notice: notice, Items: []Out{}}
 	for range mostPages {
 		if cursor != "" {
@@ -152,10 +160,10 @@ func page[In, Out any](ctx context.Context, s *server, path string, d data, curs
 		if err != nil {
 			return l, err
 		}
-		fitting, left := 0, most
+		fitting, left := 0, limit
 		for _, in := range found {
-			out, keeps := shown(in)
-			if keeps {
+			out, match := shown(in)
+			if match {
 				if left -= utf8.RuneCountInString(encode(out)) + 1; left < 0 {
 					break
 				}
