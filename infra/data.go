@@ -84,6 +84,7 @@ var (
 	connections   = keys.Connection("*").PK                                        // by id
 	liveItems     = keys.ConnectionCounts("*")                                     // counts of connections
 	apiKeys       = keys.APIKey("*").PK                                            // every endpoint reads them
+	auditItems    = keys.Act("*", 0, "").PK                                        // acts, which functions only add
 	signingKeys   = keys.SigningKeys("*").PK                                       // of personal tokens; every endpoint reads them
 )
 
@@ -113,6 +114,9 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&rpc.WriteWebhooks != 0 {
 		write = append(write, webhookItems)
+	}
+	if granted&rpc.WriteAudit != 0 {
+		statements = append(statements, s.allowItems([]string{"dynamodb:PutItem"}, auditItems))
 	}
 	if len(read) > 0 {
 		statements = append(statements, s.allowItems(readItems, read...))

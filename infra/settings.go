@@ -70,6 +70,8 @@ type Settings struct {
 	// Of webhooks and permission providers.
 	AllowedPrivateCIDRs []netip.Prefix `setting:"allowedPrivateCidrs"`
 	LogRetentionDays    int            `setting:"logRetentionDays" default:"30"`
+	// That the audit log stores acts.
+	AuditDays int `setting:"auditDays" default:"400" range:"1-3650" rule:"a number of days"`
 	// Restored from backup, it replaces the stack's own. Without its stream, live is off.
 	RestoredTable  string `setting:"restoredTable" pattern:"[A-Za-z0-9_.-]{3,255}" rule:"the name of a DynamoDB table"`
 	RestoredStream string `setting:"restoredStream" pattern:"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+" rule:"the ARN of the stream of a DynamoDB table"`

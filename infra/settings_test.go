@@ -72,6 +72,7 @@ func TestReadSettings(t *testing.T) {
 		{"networks: no network", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1"}, []string{"allowedPrivateCidrs", `"10.0.0.1"`}},
 		{"networks: host bits", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1/8"}, []string{"allowedPrivateCidrs", "without host bits"}},
 		{"networks: empty part", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
+		{"auditDays", map[string]any{"auditDays": "0"}, []string{"auditDays", "from 1 to 3650"}},
 		{"misspelt", map[string]any{"stag": "test"}, []string{"setting stag does not exist", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
 		{"the CDK's own", map[string]any{"@aws-cdk/core:x": true, "aws:cdk:y": true, "cdk-migrate": true}, nil},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
@@ -106,16 +107,18 @@ func TestSettingsAreDocumented(t *testing.T) {
 }
 
 // TestSettings checks the resources and properties that each setting adds to or removes from the
-// stack of one endpoint.
+// stack of two endpoints, one of which is in the audit log.
 func TestSettings(t *testing.T) {
-	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
+	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool {
+		return e.Path != "/v2/live/tickets/add" && e.Path != "/v2/auth/permissions/remove"
+	})
 	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
 	usual := synthesize(t, established(nil), endpoints).leaves(t)
 	got := ""
 	for _, context := range []map[string]any{
 		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
 		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"}, {"connectRate": "400"},
-		{"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
+		{"auditDays": "90"}, {"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
 		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
 		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
 		{"concurrency": "2000"}, {"concurrency": "400"}, {"concurrency": "100"}, {"concurrency": "10"},

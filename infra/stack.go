@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"maps"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/api/rpc"
@@ -62,6 +63,7 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	s.addQueries()
+	s.output("AuditDays", "Days that the audit log stores acts", jsii.String(strconv.Itoa(settings.AuditDays)))
 	s.output("Version", "Deployed version", &settings.Version)
 	return stack
 }
