@@ -155,8 +155,10 @@ aws: check ## build .local/aws, a folder for each platform, which deploys withou
 		export GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/') && \
 		go build -buildvcs=true -ldflags '-s -w' -o $$made/ ./infra ./scripts/admin && \
 		for arch in $(ARCHS); do cp -R $(LOCAL)/functions/$$arch $$made/functions/ || exit 1; done && \
-		cp LICENSE infra/deploy-policy.json infra/operator-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
+		cp LICENSE infra/deploy-policy.json infra/operator-policy.json infra/bootstrap-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
 	@echo 'Built $(LOCAL)/aws: see README.md in the folder of your platform'
+
+CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 RELEASE := $(LOCAL)/release/$(VERSION)
 NOTES   := sed -n '/^\#\# $(VERSION) (20/,/^\#\# /{/^\#\# /d;p;}' CHANGELOG.md
@@ -172,6 +174,8 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done
+	@go run $(CYCLONEDX) mod -json -output $(RELEASE)/sbom-go.cdx.json 2>/dev/null && cd shared/client/elements && \
+		npm sbom --package-lock-only --omit=dev --sbom-format=cyclonedx > '$(CURDIR)/$(RELEASE)/sbom-elements.cdx.json'
 	@cd $(RELEASE) && { command -v sha256sum >/dev/null && sha256sum * || shasum -a 256 *; } > ../SHA256SUMS && mv ../SHA256SUMS .
 	@[ "$$(git tag --points-at HEAD v$(VERSION))" ] || git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
 	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To check its packages, and publish it:' && \

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -34,6 +36,9 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 		}
 		if e.Grants&rpc.AddTickets != 0 && s.settings.Writes {
 			f.environment = map[string]*string{"LIVE_URL": s.liveURL}
+		}
+		if e.Grants&rpc.WriteAudit != 0 && s.settings.AuditDays != collab.DefaultAuditDays {
+			f.environment = map[string]*string{"AUDIT_DAYS": jsii.String(strconv.Itoa(s.settings.AuditDays))}
 		}
 		functions[e.Path] = s.addFunction(f)
 	}

@@ -19,13 +19,17 @@ func (s *service) addTable() {
 		SortKey:             text(keys.SK),
 		TimeToLiveAttribute: jsii.String(keys.Expires),
 		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
-		// AWS owned key: other keys cost money
+		// AWS owned key, unless kmsKey is set: other keys cost money
 		Encryption:                       awsdynamodb.TableEncryption_DEFAULT,
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
+		WarmThroughput:                   s.warm(),
 		MaxReadRequestUnits:              most(s.settings.MaxReadUnits),
 		MaxWriteRequestUnits:             most(s.settings.MaxWriteUnits),
+	}
+	if s.key != nil {
+		props.Encryption, props.EncryptionKey = awsdynamodb.TableEncryption_CUSTOMER_MANAGED, s.key
 	}
 	if s.settings.Live {
 		props.Stream = awsdynamodb.StreamViewType_KEYS_ONLY
@@ -38,6 +42,7 @@ func (s *service) addTable() {
 			SortKey:          text(index.SortKey),
 			ProjectionType:   awsdynamodb.ProjectionType_INCLUDE,
 			NonKeyAttributes: jsii.Strings(index.Projected...),
+			WarmThroughput:   s.warm(),
 			// DynamoDB limits each index separately.
 			MaxReadRequestUnits:  most(s.settings.MaxReadUnits),
 			MaxWriteRequestUnits: most(s.settings.MaxWriteUnits),
@@ -52,6 +57,15 @@ func (s *service) addTable() {
 		s.table = awsdynamodb.Table_FromTableAttributes(s.stack, jsii.String("RestoredTable"), restored)
 	}
 	s.output("TableName", "The table that the functions use", s.table.TableName())
+}
+
+// warm returns the throughput that a table or an index takes at once; nil for DynamoDB's default.
+func (s *service) warm() *awsdynamodb.WarmThroughput {
+	if s.settings.WarmThroughput == 0 {
+		return nil
+	}
+	const reads = 12_000 // DynamoDB's default
+	return &awsdynamodb.WarmThroughput{ReadUnitsPerSecond: jsii.Number(reads), WriteUnitsPerSecond: jsii.Number(s.settings.WarmThroughput)}
 }
 
 // most returns a maximum; nil for none.
@@ -84,6 +98,7 @@ var (
 	connections   = keys.Connection("*").PK                                        // by id
 	liveItems     = keys.ConnectionCounts("*")                                     // counts of connections
 	apiKeys       = keys.APIKey("*").PK                                            // every endpoint reads them
+	auditItems    = keys.Act("*", 0, "").PK                                        // acts, which functions only add
 	signingKeys   = keys.SigningKeys("*").PK                                       // of personal tokens; every endpoint reads them
 )
 
@@ -113,6 +128,9 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&rpc.WriteWebhooks != 0 {
 		write = append(write, webhookItems)
+	}
+	if granted&rpc.WriteAudit != 0 {
+		statements = append(statements, s.allowItems([]string{"dynamodb:PutItem"}, auditItems))
 	}
 	if len(read) > 0 {
 		statements = append(statements, s.allowItems(readItems, read...))

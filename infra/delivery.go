@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -21,17 +22,25 @@ import (
 // queue is a queue with its dead-letter queue.
 type queue struct{ live, dead awssqs.Queue }
 
+// keyReuse is the number of seconds that SQS reuses a data key. Each function that sends asks for its
+// own.
+const keyReuse = 3600
+
 func (s *service) addQueues() {
 	for _, q := range keys.Queues() {
 		seconds := func(n int) awscdk.Duration { return awscdk.Duration_Seconds(jsii.Number(n)) }
 		name := strings.ToUpper(q.Name[:1]) + q.Name[1:]
+		encryption, reuse := awssqs.QueueEncryption_SQS_MANAGED, awscdk.Duration(nil)
+		if s.key != nil {
+			encryption, reuse = awssqs.QueueEncryption_KMS, seconds(keyReuse)
+		}
 		dead := awssqs.NewQueue(s.stack, jsii.String(name+"Dead"), &awssqs.QueueProps{
-			Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+			Encryption: encryption, EncryptionMasterKey: s.key, DataKeyReuse: reuse,
 			EnforceSSL:      jsii.Bool(true),
 			RetentionPeriod: seconds(q.DeadRetention),
 		})
 		made := queue{dead: dead, live: awssqs.NewQueue(s.stack, jsii.String(name), &awssqs.QueueProps{
-			Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
+			Encryption: encryption, EncryptionMasterKey: s.key, DataKeyReuse: reuse,
 			EnforceSSL:        jsii.Bool(true),
 			VisibilityTimeout: seconds(q.VisibilityTimeout),
 			RetentionPeriod:   seconds(q.Retention),
@@ -52,6 +61,8 @@ func (s *service) addQueues() {
 // returns deliver.
 func (s *service) addDelivery() awslambda.Function {
 	mail, mayMail := s.addMail()
+	environment := map[string]*string{"CALLS_QUEUE_URL": s.calls.live.QueueUrl()}
+	maps.Copy(environment, mail)
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Runs the tasks that messages name: events, emails, webhook deliveries, jobs", timeout: 90, memoryMB: 512,
 		// deliver sends itself messages for the next step of a task
@@ -63,7 +74,7 @@ func (s *service) addDelivery() awslambda.Function {
 			s.allowItems(changeItems, dataItems, webhookItems, mailSecrets, liveItems, connections, tickets),
 			allowReceive(s.events), allowReceive(s.calls), allowSend(s.events), allowSend(s.calls),
 		}, mayMail...),
-		environment: mail,
+		environment: environment,
 	})
 	for _, source := range []struct {
 		queue awssqs.Queue
@@ -88,6 +99,7 @@ func (s *service) addDelivery() awslambda.Function {
 
 	relay := s.addFunction(function{
 		name: "relay", does: "Sends messages about tasks that are due", timeout: 55, memoryMB: 256,
+		environment: map[string]*string{"CALLS_QUEUE_URL": s.calls.live.QueueUrl()},
 		rights: []awsiam.PolicyStatement{
 			allow([]string{"dynamodb:Query"}, s.indexARN(keys.IndexDue)),
 			s.allowItems([]string{"dynamodb:UpdateItem"}, taskItems),

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 
@@ -23,6 +25,10 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")
 		return
 	}
+	if s.settings.WebACL != "" {
+		s.associate(gateway, &s.settings.WebACL)
+		return
+	}
 	key, _ := s.settings.Headers.Names()
 	firewall := awswafv2.NewCfnWebACL(s.stack, jsii.String("Firewall"), &awswafv2.CfnWebACLProps{
 		Scope:            jsii.String("REGIONAL"),
@@ -32,7 +38,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 			ContentType: jsii.String("APPLICATION_JSON"),
 			Content:     jsii.String(envelope(collab.ResourceExhausted, throttled)),
 		}},
-		Rules: &[]*awswafv2.CfnWebACL_RuleProperty{
+		Rules: s.rules(
 			rateRule(0, "rate-per-address", s.settings.WAFAddressRateLimit),
 			rateRule(1, "rate-per-address-and-api-key", s.settings.WAFRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Ip: map[string]any{},
@@ -49,12 +55,73 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("LOWERCASE")}},
 				},
 			}),
-		},
+		),
 	})
+	s.associate(gateway, firewall.AttrArn())
+}
+
+func (s *service) associate(gateway awsapigateway.RestApiBase, firewall *string) {
 	awswafv2.NewCfnWebACLAssociation(s.stack, jsii.String("FirewallAssociation"), &awswafv2.CfnWebACLAssociationProps{
 		ResourceArn: gateway.DeploymentStage().StageArn(),
-		WebAclArn:   firewall.AttrArn(),
+		WebAclArn:   firewall,
 	})
+}
+
+// rules returns the rules of the rates, followed by the managed ones and that of allowed networks.
+// It counts matches of two managed rules only: bodies have more than 8 KB, and HTML in comments.
+func (s *service) rules(rules ...*awswafv2.CfnWebACL_RuleProperty) *[]*awswafv2.CfnWebACL_RuleProperty {
+	for name := range strings.SplitSeq(s.settings.ManagedRules, ",") {
+		if name == "" {
+			continue
+		}
+		var counted []*awswafv2.CfnWebACL_RuleActionOverrideProperty
+		if name == "AWSManagedRulesCommonRuleSet" {
+			for _, rule := range []string{"SizeRestrictions_BODY", "CrossSiteScripting_BODY"} {
+				counted = append(counted, &awswafv2.CfnWebACL_RuleActionOverrideProperty{
+					Name: &rule, ActionToUse: &awswafv2.CfnWebACL_RuleActionProperty{Count: &awswafv2.CfnWebACL_CountActionProperty{}},
+				})
+			}
+		}
+		group := &awswafv2.CfnWebACL_ManagedRuleGroupStatementProperty{VendorName: jsii.String("AWS"), Name: &name}
+		if counted != nil {
+			group.RuleActionOverrides = &counted
+		}
+		rules = append(rules, &awswafv2.CfnWebACL_RuleProperty{
+			Name: &name, Priority: jsii.Number(len(rules)), VisibilityConfig: visible(name),
+			Statement:      &awswafv2.CfnWebACL_StatementProperty{ManagedRuleGroupStatement: group},
+			OverrideAction: &awswafv2.CfnWebACL_OverrideActionProperty{None: map[string]any{}},
+		})
+	}
+	var allowed []any
+	for _, version := range []string{"IPV4", "IPV6"} {
+		var networks []string
+		for _, p := range s.settings.AllowedNetworks {
+			if p.Addr().Is4() == (version == "IPV4") {
+				networks = append(networks, p.String())
+			}
+		}
+		if networks != nil {
+			set := awswafv2.NewCfnIPSet(s.stack, jsii.String("Allowed"+version), &awswafv2.CfnIPSetProps{
+				Scope: jsii.String("REGIONAL"), IpAddressVersion: &version, Addresses: jsii.Strings(networks...),
+			})
+			allowed = append(allowed, &awswafv2.CfnWebACL_StatementProperty{
+				IpSetReferenceStatement: map[string]any{"arn": set.AttrArn()},
+			})
+		}
+	}
+	if allowed == nil {
+		return &rules
+	}
+	inside := allowed[0]
+	if len(allowed) > 1 {
+		inside = &awswafv2.CfnWebACL_StatementProperty{OrStatement: &awswafv2.CfnWebACL_OrStatementProperty{Statements: allowed}}
+	}
+	rules = append(rules, &awswafv2.CfnWebACL_RuleProperty{
+		Name: jsii.String("allowed-networks"), Priority: jsii.Number(len(rules)), VisibilityConfig: visible("allowed-networks"),
+		Statement: &awswafv2.CfnWebACL_StatementProperty{NotStatement: &awswafv2.CfnWebACL_NotStatementProperty{Statement: inside}},
+		Action:    &awswafv2.CfnWebACL_RuleActionProperty{Block: &awswafv2.CfnWebACL_BlockActionProperty{}},
+	})
+	return &rules
 }
 
 // rateRule responds with 429, in the service's envelope, to requests above a limit in the

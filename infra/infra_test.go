@@ -27,6 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	quiet()
 	code := m.Run()
 	jsii.Close() // the node process that all tests share
 	os.Exit(code)
@@ -233,7 +234,8 @@ func allSettings() map[string]any {
 	return map[string]any{
 		"concurrency": "1000", "mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
 		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com", "monthlyBudget": "50",
-		"maxReadUnits": "5000", "maxWriteUnits": "1000",
+		"maxReadUnits": "5000", "maxWriteUnits": "1000", "kmsKey": "create", "warmThroughput": "40000", "logs": "retain", "tags": "team=docs",
+		"managedRules": "AWSManagedRulesCommonRuleSet", "allowedNetworks": "192.0.2.0/24,2001:db8::/32",
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 func main() {
+	quiet()
 	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<program>/bootstrap")
 	flag.Parse()
 	err := synth(*functions)
@@ -26,6 +27,13 @@ func main() {
 	jsii.Close() // after the error, because it may print a partial line
 	if err != nil {
 		os.Exit(1)
+	}
+}
+
+// quiet omits jsii's warnings about versions of Node.js.
+func quiet() {
+	for _, warning := range []string{"DEPRECATED", "END_OF_LIFE", "UNTESTED"} {
+		os.Setenv("JSII_SILENCE_WARNING_"+warning+"_NODE_VERSION", "1")
 	}
 }
 

@@ -68,11 +68,10 @@ func (s *service) addBudget() {
 	})
 }
 
-// addAlarms adds the alarms and their topic. The topic is not encrypted with a key: its messages
-// only contain names and numbers of metrics, and CloudWatch requires a key that costs a dollar a
-// month.
+// addAlarms adds the alarms and their topic. The topic is not encrypted unless kmsKey is set: its
+// messages only contain names and numbers of metrics.
 func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
-	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
+	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: s.key})
 	// If a topic has a policy, such as one against plain HTTP, an AWS service needs an explicit
 	// permission.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
@@ -144,7 +143,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"OrganizationThrottles", "An organization exceeds the write capacity of its partition of the index by lastUpdated",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
-	if s.settings.Firewall {
+	if s.settings.Firewall && s.settings.WebACL == "" {
 		alarms = append(alarms, alarm{"RequestsBlocked", "The firewall refuses a thousand requests in five minutes",
 			awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 				Namespace: jsii.String("AWS/WAFV2"), MetricName: jsii.String("BlockedRequests"), Statistic: jsii.String("Sum"),

@@ -25,7 +25,7 @@ func (s *service) addQueries() {
 	part := 0
 	for logs := range slices.Chunk(s.logs, queriedLogs) {
 		part++
-		s.addQuery(fmt.Sprintf("accounts by units of the table and time, part %d", part), `filter msg = "request"
+		s.addQuery(fmt.Sprintf("accounts by units of the table, part %d", part), `filter msg = "request"
 | stats sum(write_units) as writeUnits, sum(read_units) as readUnits, sum(ms) / 1000 as seconds, count(*) as requests by account, organization, path
 | sort writeUnits desc
 | limit 50`, logs...)

@@ -53,6 +53,11 @@ type Settings struct {
 	ConnectRate    int    `setting:"connectRate" default:"200" range:"1-100000" rule:"a number of connections per second"`
 	GatewayLogRole string `setting:"gatewayLogRole" default:"create" pattern:"create|existing" rule:"create, or existing if API Gateway has a role for its logs in the region"`
 	Firewall       bool   `setting:"firewall" default:"on"`
+	// Replaces the stack's own firewall.
+	WebACL string `setting:"webAcl" pattern:"arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[A-Za-z0-9_-]+/[0-9a-f-]+" rule:"the ARN of a regional web ACL in the stack's region"`
+	// Of the stack's own firewall.
+	ManagedRules    string         `setting:"managedRules" pattern:"AWSManagedRules[A-Za-z0-9]+(,AWSManagedRules[A-Za-z0-9]+)*" rule:"a comma-separated list of AWS's managed rule groups, such as AWSManagedRulesCommonRuleSet"`
+	AllowedNetworks []netip.Prefix `setting:"allowedNetworks"`
 	// In five minutes: per address and API key, and per address.
 	WAFRateLimit        int    `setting:"wafRateLimit" default:"30000" range:"10-2000000000" rule:"a number of requests"`
 	WAFAddressRateLimit int    `setting:"wafAddressRateLimit" default:"60000" range:"10-2000000000" rule:"a number of requests"`
@@ -70,6 +75,16 @@ type Settings struct {
 	// Of webhooks and permission providers.
 	AllowedPrivateCIDRs []netip.Prefix `setting:"allowedPrivateCidrs"`
 	LogRetentionDays    int            `setting:"logRetentionDays" default:"30"`
+	// Encrypts the table, the queues, the logs and the topic.
+	KMSKey string `setting:"kmsKey" pattern:"create|arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+" rule:"create, or the ARN of a KMS key in the stack's region"`
+	// Whether the logs leave with the stack.
+	Logs string `setting:"logs" default:"delete" pattern:"delete|retain" rule:"delete, or retain to keep them after the stack"`
+	// Of all resources, as name=value.
+	Tags string `setting:"tags" pattern:"[A-Za-z0-9_.:/+@-]+=[A-Za-z0-9 _.:/+@-]*(,[A-Za-z0-9_.:/+@-]+=[A-Za-z0-9 _.:/+@-]*)*" rule:"a comma-separated list of tags such as cost-center=42"`
+	// Write units per second that the stack's own table and each index take at once.
+	WarmThroughput int `setting:"warmThroughput" range:"4001-400000" rule:"a number of write units per second"`
+	// That the audit log stores acts.
+	AuditDays int `setting:"auditDays" default:"400" range:"1-3650" rule:"a number of days"`
 	// Restored from backup, it replaces the stack's own. Without its stream, live is off.
 	RestoredTable  string `setting:"restoredTable" pattern:"[A-Za-z0-9_.-]{3,255}" rule:"the name of a DynamoDB table"`
 	RestoredStream string `setting:"restoredStream" pattern:"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+" rule:"the ARN of the stream of a DynamoDB table"`
@@ -135,6 +150,15 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		errs = append(errs, fmt.Errorf(
 			"setting allowedPrivateCidrs is for stage %s only: on AWS the functions are in no VPC, and reach no private network", localStage,
 		))
+	}
+	if own := s.ManagedRules != "" || s.AllowedNetworks != nil; own && (!s.Firewall || s.WebACL != "") {
+		errs = append(errs, errors.New("settings managedRules and allowedNetworks: require the stack's own firewall"))
+	}
+	if s.WebACL != "" && !s.Firewall {
+		errs = append(errs, errors.New("setting webAcl: firewall is off"))
+	}
+	if strings.Contains(","+strings.ToLower(s.Tags), ",aws:") {
+		errs = append(errs, errors.New("setting tags: names must not begin with aws:"))
 	}
 	if s.GatewayAddress == "closed" && s.CustomDomain == "" {
 		errs = append(errs, errors.New("setting gatewayAddress: closed requires customDomain"))

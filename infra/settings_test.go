@@ -15,6 +15,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
+const acl = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/company/0a1b-2c"
+
 func TestReadSettings(t *testing.T) {
 	const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b-2c"
 	for _, tt := range []struct {
@@ -72,7 +74,18 @@ func TestReadSettings(t *testing.T) {
 		{"networks: no network", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1"}, []string{"allowedPrivateCidrs", `"10.0.0.1"`}},
 		{"networks: host bits", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1/8"}, []string{"allowedPrivateCidrs", "without host bits"}},
 		{"networks: empty part", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
-		{"misspelt", map[string]any{"stag": "test"}, []string{"setting stag does not exist", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
+		{"kmsKey", map[string]any{"kmsKey": "alias/mine"}, []string{"kmsKey", "create, or the ARN"}},
+		{"webAcl", map[string]any{"webAcl": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/0b"}, []string{"webAcl", "regional"}},
+		{"webAcl without a firewall", map[string]any{"firewall": "off", "webAcl": acl}, []string{"webAcl", "firewall is off"}},
+		{"webAcl and rules", map[string]any{"webAcl": acl, "managedRules": "AWSManagedRulesCommonRuleSet"}, []string{"managedRules", "own firewall"}},
+		{"managedRules", map[string]any{"managedRules": "Mine"}, []string{"managedRules", "AWSManagedRulesCommonRuleSet"}},
+		{"allowedNetworks", map[string]any{"allowedNetworks": "10.0.0.1/8"}, []string{"allowedNetworks", "without host bits"}},
+		{"logs", map[string]any{"logs": "keep"}, []string{"logs", "retain"}},
+		{"tags", map[string]any{"tags": "team"}, []string{"tags", "cost-center=42"}},
+		{"tags of AWS", map[string]any{"tags": "team=a,AWS:x=y"}, []string{"tags", "aws:"}},
+		{"warmThroughput", map[string]any{"warmThroughput": "4000"}, []string{"warmThroughput", "from 4001"}},
+		{"auditDays", map[string]any{"auditDays": "0"}, []string{"auditDays", "from 1 to 3650"}},
+		{"misspelt", map[string]any{"stag": "test"}, []string{"setting stag does not exist", "restoredTable, stage, stageRate, tags, tracing, version, wafAddressRateLimit, wafRateLimit, warmThroughput, webAcl, writes"}},
 		{"the CDK's own", map[string]any{"@aws-cdk/core:x": true, "aws:cdk:y": true, "cdk-migrate": true}, nil},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
 	} {
@@ -106,16 +119,21 @@ func TestSettingsAreDocumented(t *testing.T) {
 }
 
 // TestSettings checks the resources and properties that each setting adds to or removes from the
-// stack of one endpoint.
+// stack of two endpoints, one of which is in the audit log.
 func TestSettings(t *testing.T) {
-	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
+	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool {
+		return e.Path != "/v2/live/tickets/add" && e.Path != "/v2/auth/permissions/remove"
+	})
 	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
 	usual := synthesize(t, established(nil), endpoints).leaves(t)
 	got := ""
 	for _, context := range []map[string]any{
 		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
 		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"}, {"connectRate": "400"},
-		{"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
+		{"auditDays": "90"}, {"kmsKey": "create"},
+		{"kmsKey": "arn:aws:kms:eu-west-1:123456789012:key/0a1b-2c"}, {"webAcl": acl}, {"logs": "retain"}, {"warmThroughput": "40000"},
+		{"managedRules": "AWSManagedRulesCommonRuleSet,AWSManagedRulesKnownBadInputsRuleSet", "allowedNetworks": "192.0.2.0/24,2001:db8::/32"},
+		{"tags": "team=docs,cost-center=4 2"}, {"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
 		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
 		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
 		{"concurrency": "2000"}, {"concurrency": "400"}, {"concurrency": "100"}, {"concurrency": "10"},

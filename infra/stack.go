@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"maps"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/api/rpc"
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -24,6 +26,7 @@ type service struct {
 	settings Settings
 	programs map[string]Program
 
+	key      awskms.IKey // nil for keys of AWS
 	table    awsdynamodb.ITable
 	events   queue
 	calls    queue
@@ -53,8 +56,14 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
+	for tag := range strings.SplitSeq(settings.Tags, ",") {
+		if name, value, found := strings.Cut(tag, "="); found {
+			awscdk.Tags_Of(stack).Add(&name, &value, nil)
+		}
+	}
 
 	s := &service{stack: stack, settings: settings, programs: programs, liveURL: jsii.String("")}
+	s.addKey()
 	s.addTable()
 	s.addQueues()
 	s.addLive()
@@ -62,6 +71,7 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	s.addQueries()
+	s.output("AuditDays", "Days that the audit log stores acts", jsii.String(strconv.Itoa(settings.AuditDays)))
 	s.output("Version", "Deployed version", &settings.Version)
 	return stack
 }
@@ -86,6 +96,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 	logs := s.addLogGroup(scope, "Logs", s.logGroupName(f.name))
 	s.logs = append(s.logs, logs)
 	rights := append([]awsiam.PolicyStatement{allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, *logs.LogGroupArn())}, f.rights...)
+	rights = append(rights, s.keyRights(f.rights)...)
 	tracing := awslambda.Tracing_DISABLED
 	if s.settings.Tracing {
 		tracing = awslambda.Tracing_ACTIVE
@@ -104,7 +115,6 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"STAGE":                 jsii.String(s.settings.Stage),
 		"TABLE_NAME":            s.table.TableName(),
 		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
-		"CALLS_QUEUE_URL":       s.calls.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"WRITES":                jsii.String(s.settings.writes()),
 		"API_KEY_HEADER":        jsii.String(s.settings.Headers.Key),
@@ -147,13 +157,18 @@ func (s *service) addRole(scope constructs.Construct, id, service string, rights
 
 func (s *service) logGroupName(name string) string { return "/" + s.settings.StackName() + "/" + name }
 
-// addLogGroup adds a log, encrypted with CloudWatch's own key. Logs contain ids and numbers, but no
-// content or credentials, so a separate key is not worth a dollar a month and the risk of its loss.
+// addLogGroup adds a log, encrypted with CloudWatch's own key unless kmsKey is set. Logs contain
+// ids and numbers, but no content or credentials.
 func (s *service) addLogGroup(scope constructs.Construct, id, name string) awslogs.LogGroup {
+	removal := awscdk.RemovalPolicy_DESTROY
+	if s.settings.Logs == "retain" {
+		removal = awscdk.RemovalPolicy_RETAIN
+	}
 	return awslogs.NewLogGroup(scope, &id, &awslogs.LogGroupProps{
 		LogGroupName:  &name,
 		Retention:     retentions[s.settings.LogRetentionDays],
-		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+		RemovalPolicy: removal,
+		EncryptionKey: s.key,
 	})
 }
 

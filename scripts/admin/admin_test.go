@@ -63,7 +63,8 @@ func environment(t *testing.T) {
 		"AWS_REGION": localstack.Region, "AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "2",
-		"TABLE_NAME": "", "EVENTS_QUEUE_URL": "", "ALLOWED_PRIVATE_CIDRS": "",
+		"AWS_ENDPOINT_URL_STS": localstacktest.MiniStack(t),
+		"TABLE_NAME":           "", "EVENTS_QUEUE_URL": "", "ALLOWED_PRIVATE_CIDRS": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -132,6 +133,10 @@ func TestOperations(t *testing.T) {
 		if diff := cmp.Diff(test.want, lines); test.want != nil && diff != "" {
 			t.Errorf("%q: %s", test.args, diff)
 		}
+	}
+	lines = c.must(t, "audit", "get", "acme", "--page-size", "1")
+	if len(lines) != 2 || lines[1][1] != "operator" || !strings.HasPrefix(lines[1][2], "arn:aws:") || lines[1][3] != "/operator/settings/update" {
+		t.Errorf("the newest act is %q", lines)
 	}
 	if out, _, _ := c.run(t, "-o", "json", "settings", "get", "acme"); !strings.Contains(out, "\"mailsPerDay\": 5,\n") || !strings.Contains(out, "\"allEvents\": true") ||
 		!strings.Contains(out, "\"writeUnitsPerSecond\": -1,\n") {

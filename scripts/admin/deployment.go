@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"collabdata/infra/stack"
@@ -18,6 +19,7 @@ import (
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 )
 
@@ -45,6 +47,7 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operate.C
 	if err != nil {
 		return c, err
 	}
+	auditDays := 0
 	if d.Stack != "" {
 		outputs, err := stack.Outputs(ctx, cfg, d.Stack)
 		if errors.Is(err, stack.ErrNone) {
@@ -54,6 +57,7 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operate.C
 			return c, fmt.Errorf("reading the outputs of the stack %s: %w", d.Stack, err)
 		}
 		d.Table = cmp.Or(d.Table, outputs["TableName"])
+		auditDays, _ = strconv.Atoi(outputs["AuditDays"]) // absent in earlier versions
 		d.EventsQueueURL = cmp.Or(d.EventsQueueURL, outputs["EventsQueueUrl"])
 	}
 	if d.Table == "" {
@@ -64,8 +68,15 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operate.C
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL reports the error
 	return operate.Config{
-		App:      app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
+		App:      app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, AuditDays: auditDays, Log: log},
 		CheckURL: d.checkURL,
+		Identity: func(ctx context.Context) (string, error) {
+			caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+			if err != nil {
+				return "", err
+			}
+			return aws.ToString(caller.Arn), nil
+		},
 	}, nil
 }
 

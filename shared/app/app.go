@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
@@ -55,6 +56,7 @@ type Config struct {
 	Headers       credentials.Headers // headers of the credentials
 	PrivateRanges []netip.Prefix      // allowed webhook targets besides public addresses
 	ReadOnly      bool                // refuses writing operations, see rpc.Server
+	AuditDays     int                 // that the audit log keeps acts; 0 for collab.DefaultAuditDays
 
 	Log    *slog.Logger
 	Now    func() time.Time                           // time.Now if nil
@@ -188,8 +190,13 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
-		ReadOnly: s.config.ReadOnly, Directory: s.Directory, Send: s.Tasks.Send,
+		ReadOnly: s.config.ReadOnly, Directory: s.Directory, Send: s.Tasks.Send, Audit: s.Audit,
 	}
+}
+
+// Audit stores an act: see rpc.Server.
+func (s *Service) Audit(ctx context.Context, a collab.Act) error {
+	return s.Accounts.Audit(ctx, a, cmp.Or(s.config.AuditDays, collab.DefaultAuditDays))
 }
 
 func (s *Service) services() rpc.Services {

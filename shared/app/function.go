@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/api"
@@ -64,6 +65,11 @@ func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
 		c.ReadOnly = true
 	default:
 		e.Note("WRITES", fmt.Errorf("must be on or off, not %q", writes))
+	}
+	if days := e.Get("AUDIT_DAYS"); days != "" {
+		n, err := strconv.Atoi(days)
+		e.Note("AUDIT_DAYS", err)
+		c.AuditDays = n
 	}
 	var err error
 	if c.Headers, err = credentials.ReadHeaders(e.Get); err != nil {

@@ -3706,7 +3706,7 @@ type DataDeletion struct {
 
 // Remnant is the value of remains: data that it does not delete, with an expiry.
 type Remnant struct {
-	// events, answers, backups or logs
+	// events, answers, backups, logs or audit
 	Where string `json:"where"`
 	// Expiry of the last item, unless the operator has other settings
 	Until time.Time `json:"until"`

@@ -5,7 +5,8 @@ import "crypto/sha256"
 // Identity is the identity of a request's credentials.
 type Identity struct {
 	Account  string
-	APIKey   string // "" with Person
+	APIKey   string // "" with Person or Operator
+	Operator string // AWS identity of an operator that acts in the account's name, or ""
 	Settings Settings
 	Person   *Person // user of the token; nil for a back end
 }

@@ -41,3 +41,9 @@ func Idempotency(acct string, hash [32]byte) Key {
 
 // Job returns the key of a job.
 func Job(acct, id string) Key { return job.Key(Parts{Acct: acct, ID: id}) }
+
+// Act returns the key of an act in the audit log. Acts sort by time.
+func Act(acct string, at int64, id string) Key { return act.Key(Parts{Acct: acct, At: at, ID: id}) }
+
+// ActParts returns the parts of the sort key of an act.
+func ActParts(sk string) (Parts, error) { return act.ParseSK(sk) }

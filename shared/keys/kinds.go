@@ -114,6 +114,7 @@ var (
 	connection      = kind(Kind{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true, NoLine: "a connection of a page"})
 	userConnection  = kind(Kind{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"})
 	watcher         = kind(Kind{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"})
+	act             = kind(Kind{Name: "act", PK: "AUDIT#{acct}", SK: "{at:15}#{id}", Expires: true, NoLine: "the audit log of an account"})
 	connectionCount = kind(Kind{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true, NoLine: "a connection of a page"})
 )
 
@@ -124,7 +125,7 @@ var kinds = []*Kind{
 	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
 	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, documentEntry, ANotification,
 	recipients, ARemovalFromDocument, heartbeat, task, waitingDelivery, delivery, newDelivery, job,
-	keptAnswer, ticket, connection, userConnection, watcher, connectionCount, anImport, importedThing, undeliverable,
+	keptAnswer, ticket, connection, userConnection, watcher, connectionCount, anImport, importedThing, undeliverable, act,
 }
 
 // kind returns a kind with its compiled patterns.

@@ -139,6 +139,7 @@ type view struct {
 var views = []view{
 	{"account", "accountId", nil, []string{
 		"/operator/accounts/get", "/operator/keys/get", "/operator/accounts/usage/get", "/operator/settings/get", "/v2/organizations/get", "/v2/webhooks/get",
+		"/operator/audit/get",
 	}},
 	{"organization", "organizationId", []string{"accountId"}, []string{
 		"/v2/organizations/get", "/v2/organizations/folders/get", "/v2/organizations/documents/get", "/v2/users/get", "/v2/organizations/usergroups/get",
@@ -183,7 +184,7 @@ func arguments(e rpc.Endpoint, values url.Values) url.Values {
 			given[f.Name] = values[f.Name]
 		case f.Kind == request.List && one != f.Name && values.Get(one) != "":
 			given.Set(f.Name, values.Get(one))
-		case f.Name == "pageSize" && !changes(e):
+		case f.Name == "pageSize" && !e.Writes():
 			given.Set(f.Name, pageSize)
 		case f.Name == "getOrganizationConfig" && values.Get("documentId") == "":
 			given.Set(f.Name, "true")
@@ -414,7 +415,7 @@ func (s *Console) operation(w http.ResponseWriter, r *http.Request, e rpc.Endpoi
 	summary, rest := e.Summary()
 	p.Title, p.Note, p.Details = title(e), summary+".", rest
 	given := arguments(e, p.values)
-	complete := !changes(e) && (e.Audience == rpc.Operator || p.values.Get("accountId") != "")
+	complete := !e.Writes() && (e.Audience == rpc.Operator || p.values.Get("accountId") != "")
 	for _, f := range request.Fields(e) {
 		complete = complete && (!f.Required || given.Get(f.Name) != "")
 	}
@@ -425,11 +426,6 @@ func (s *Console) operation(w http.ResponseWriter, r *http.Request, e rpc.Endpoi
 		}
 	}
 	s.render(w, http.StatusOK, p)
-}
-
-// changes reports whether an operation writes.
-func changes(e rpc.Endpoint) bool {
-	return e.Changes || e.Idempotent() || e.Grants&rpc.AddTickets != 0
 }
 
 // maxForm is the maximum size of a form, in bytes.

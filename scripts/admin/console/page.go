@@ -246,7 +246,7 @@ type input struct {
 }
 
 func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *form {
-	f := &form{Action: Path + e.Path, Token: s.form, Label: "Show", Post: changes(e)}
+	f := &form{Action: Path + e.Path, Token: s.form, Label: "Show", Post: e.Writes()}
 	if f.Post {
 		f.Label = "Call"
 	}

@@ -69,7 +69,7 @@ type PersonToken struct {
 
 // GenerateToken is POST /v2/auth/generate_token.
 func GenerateToken() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable, AlwaysOn: true,
+	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit, AlwaysOn: true,
 		Operation: rpc.Method((*Service).GenerateToken), Description: `
 Create an access token.
 

@@ -95,7 +95,7 @@ func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 
 // PermissionsAdd is POST /v2/auth/permissions/add.
 func PermissionsAdd() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/auth/permissions/add", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/auth/permissions/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).PermissionsAdd), Description: `
 Add permissions.
 
@@ -138,7 +138,7 @@ func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 
 // PermissionsRemove is POST /v2/auth/permissions/remove.
 func PermissionsRemove() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/auth/permissions/remove", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/auth/permissions/remove", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).PermissionsRemove), Description: `
 Remove permissions.
 

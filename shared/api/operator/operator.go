@@ -41,7 +41,7 @@ func Endpoints() []rpc.Endpoint {
 		SettingsGet(), SettingsUpdate(), MailPreviewGet(),
 		KeysGet(), KeysAdd(), KeysDelete(), TokensAdd(), TokensRotate(), TokensDelete(), SigningRotate(),
 		Find(),
-		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(),
+		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(), AuditGet(),
 	}
 }
 

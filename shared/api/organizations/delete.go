@@ -13,7 +13,7 @@ type DeleteRequest struct {
 
 // Delete is POST /v2/organizations/delete.
 func Delete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/organizations/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Delete organizations.
 
@@ -45,7 +45,7 @@ type DocumentsDeleteRequest struct {
 
 // DocumentsDelete is POST /v2/organizations/documents/delete.
 func DocumentsDelete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/documents/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/organizations/documents/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DocumentsDelete), LeavesJob: true, Description: `
 Delete documents.
 
@@ -84,7 +84,7 @@ type FoldersDeleteResult struct {
 
 // FoldersDelete is POST /v2/organizations/folders/delete.
 func FoldersDelete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.SendEvents,
 		Operation: rpc.Method((*Service).FoldersDelete), Requires: collab.AdvancedQueries, LeavesJob: true, Description: `
 Delete a folder.
 

@@ -108,7 +108,7 @@ type DocumentsMoveRequest struct {
 
 // DocumentsMove is POST /v2/organizations/documents/move.
 func DocumentsMove() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/documents/move", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/documents/move", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).DocumentsMove), Description: `
 Move documents.
 
@@ -147,7 +147,7 @@ type DocumentAccess struct {
 
 // DocumentsAccessUpdate is POST /v2/organizations/documents/access/update.
 func DocumentsAccessUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/documents/access/update", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/documents/access/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).DocumentsAccessUpdate), Description: `
 Set document access.
 
@@ -191,7 +191,7 @@ type DocumentDisabled struct {
 
 // DocumentsAccessDisablestateUpdate is POST /v2/organizations/documents/access/disablestate/update.
 func DocumentsAccessDisablestateUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/documents/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/documents/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).DocumentsDisableStateUpdate), Description: `
 Disable or enable documents.
 

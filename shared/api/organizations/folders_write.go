@@ -142,7 +142,7 @@ type FolderAccess struct {
 
 // FoldersAccessUpdate is POST /v2/organizations/folders/access/update.
 func FoldersAccessUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/folders/access/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/folders/access/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).FoldersAccessUpdate), Description: `
 Set folder access.
 

@@ -80,7 +80,7 @@ type GroupUser struct {
 
 // UsergroupsUsersAdd is POST /v2/organizations/usergroups/users/add.
 func UsergroupsUsersAdd() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).UsergroupsUsersAdd), Description: `
 Add users to a group.
 
@@ -102,7 +102,7 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 
 // UsergroupsUsersDelete is POST /v2/organizations/usergroups/users/delete.
 func UsergroupsUsersDelete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).UsergroupsUsersDelete), Description: `
 Remove users from a group.
 

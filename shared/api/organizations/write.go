@@ -88,7 +88,7 @@ type DisableStateUpdateRequest struct {
 
 // AccessDisablestateUpdate is POST /v2/organizations/access/disablestate/update.
 func AccessDisablestateUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).DisableStateUpdate), Description: `
 Disable or enable organizations.
 

@@ -29,7 +29,7 @@ type Endpoint struct {
 
 	Person   Access // of persons with a token
 	Audience Audience
-	Changes  bool   // for an operator: it changes something
+	Changes  bool   // for an operator: it changes something, besides Grants
 	Question string // for an operator: a warning before the call, or ""
 }
 
@@ -54,6 +54,7 @@ const (
 	ReadMailSecrets                    // secrets of unsubscribe tokens: as ReadTable
 	ReadProviders                      // permission providers with their secrets: as ReadTable
 	AddTickets                         // connections: as ReadTable; tickets: PutItem
+	WriteAudit                         // the audit log, for each call: PutItem
 )
 
 // Summary returns the first sentence of the description without its period, and the rest.
@@ -64,6 +65,9 @@ func (e Endpoint) Summary() (summary, rest string) {
 
 // Idempotent reports whether the endpoint takes an Idempotency-Key, as all that write do.
 func (e Endpoint) Idempotent() bool { return e.Grants&WriteTable != 0 }
+
+// Writes reports whether the endpoint changes something.
+func (e Endpoint) Writes() bool { return e.Changes || e.Grants&(WriteTable|AddTickets) != 0 }
 
 // Status is the HTTP status of success: 200, or 202 if Accepted. With 202, the members of the
 // result are repeated outside of it, with statusCode, as the contract requires.
@@ -84,7 +88,7 @@ func (e Endpoint) Handler(s *Server, services Services) http.Handler {
 }
 
 func (e Endpoint) runner(s *Server, services Services) run {
-	o := Options{Idempotent: e.Idempotent(), AlwaysOn: e.AlwaysOn, Requires: e.Requires, Accepted: e.Accepted, Person: e.Person}
+	o := Options{Idempotent: e.Idempotent(), AlwaysOn: e.AlwaysOn, Requires: e.Requires, Accepted: e.Accepted, Person: e.Person, Audited: e.Grants&WriteAudit != 0, Changes: e.Writes()}
 	if e.Grants&(WriteTable|AddTickets) != 0 {
 		o.Counts = writes
 	}

@@ -133,6 +133,10 @@ type Server struct {
 	ReadOnly    bool             // refuse operations that write with UNAVAILABLE
 	Directory   Directory        // of the resources of tokens
 
+	// Audit stores an act, or replaces it if its account, time and id are the same. nil means no
+	// audit log.
+	Audit func(context.Context, collab.Act) error
+
 	// Send sends messages about recorded events, and about jobs that continue a request. It never
 	// fails: the relay sends lost messages. It can be nil if no operation leaves tasks.
 	Send func(ctx context.Context, tasks ...collab.TaskRef)
@@ -153,6 +157,8 @@ type Options struct {
 	Requires   collab.Feature // requests fail with FAILED_PRECONDITION if the account has it off; "" for none
 	Accepted   bool           // success is 202: see Endpoint.Status
 	Person     Access
+	Audited    bool   // each call is in the audit log
+	Changes    bool   // each call of an operator is in the audit log
 	Counts     action // the limit that a person's request counts toward
 }
 
@@ -237,6 +243,10 @@ func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 				return successResponse(&x.Call, toPerson.toPerson(x.ctx, &x.Call, data, document), o.Accepted), nil
 			}
 			return successResponse(&x.Call, data, o.Accepted), nil
+		}
+		if o.auditing(x.Identity) {
+			unaudited := operate
+			operate = func() (response, error) { return s.audited(x, data, fields, unaudited) }
 		}
 		if o.Idempotent && !x.ReadOnly && strings.Join(x.keys, "") != "" {
 			return s.once(x, operate)

@@ -22,7 +22,7 @@ type DataDeletion struct {
 
 // Remnant is data that a deletion does not reach.
 type Remnant struct {
-	Where   string           `json:"where" doc:"events, answers, backups or logs"`
+	Where   string           `json:"where" doc:"events, answers, backups, logs or audit"`
 	Until   collab.Timestamp `json:"until" doc:"Expiry of the last item, unless the operator has other settings"`
 	Message string           `json:"message" doc:"A description for people"`
 }
@@ -39,12 +39,13 @@ func remains(end collab.Millis) []Remnant {
 		{"answers", until(day), "stored responses for an Idempotency-Key"},
 		{"backups", until(35 * day), "backups of the table; delete the person again after restoring one"},
 		{"logs", until(30 * day), "logs name organizations and requests; the record of a failure can contain an item by its key"},
+		{"audit", until(collab.DefaultAuditDays * day), "ids in the operator's audit log, which proves this deletion, and who changed access"},
 	}
 }
 
 // DataDelete is POST /v2/users/data/delete.
 func DataDelete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/users/data/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/users/data/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DataDelete), LeavesJob: true, Accepted: true, Description: `
 Delete personal data.
 

@@ -84,7 +84,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 
 // Add is POST /v2/users/add.
 func Add() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/users/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).Add), Description: `
 Add users.
 
@@ -107,7 +107,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc
 
 // Update is POST /v2/users/update.
 func Update() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/users/update", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/users/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).Update), Description: `
 Update users.
 
@@ -147,7 +147,7 @@ func (r *DeleteRequest) Validate(m *rpc.Violations) { r.Level.Validate(m) }
 
 // Delete is POST /v2/users/delete.
 func Delete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).Delete), Description: `
 Remove users.
 

@@ -21,7 +21,7 @@ type AddRequest struct {
 
 // Add is POST /v2/webhooks/add.
 func Add() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/webhooks/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+	return rpc.Endpoint{Path: "/v2/webhooks/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.ReadWebhooks | rpc.WriteWebhooks,
 		Operation: rpc.Method((*Service).Add), Description: `
 Add a webhook endpoint.
 

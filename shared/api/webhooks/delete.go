@@ -19,7 +19,7 @@ type DeleteResult struct {
 
 // Delete is POST /v2/webhooks/delete.
 func Delete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/webhooks/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+	return rpc.Endpoint{Path: "/v2/webhooks/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.ReadWebhooks | rpc.WriteWebhooks,
 		Operation: rpc.Method((*Service).Delete), Description: `
 Delete a webhook endpoint.
 

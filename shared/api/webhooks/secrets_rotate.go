@@ -13,7 +13,7 @@ type RotateSecretRequest struct {
 
 // SecretsRotate is POST /v2/webhooks/secrets/rotate.
 func SecretsRotate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/webhooks/secrets/rotate", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+	return rpc.Endpoint{Path: "/v2/webhooks/secrets/rotate", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.ReadWebhooks | rpc.WriteWebhooks,
 		Operation: rpc.Method((*Service).RotateSecret), Description: `
 Rotate a webhook secret.
 

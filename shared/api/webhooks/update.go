@@ -26,7 +26,7 @@ type WebhookChange struct {
 
 // Update is POST /v2/webhooks/update.
 func Update() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/webhooks/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+	return rpc.Endpoint{Path: "/v2/webhooks/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.WriteAudit | rpc.ReadWebhooks | rpc.WriteWebhooks,
 		Operation: rpc.Method((*Service).Update), Description: `
 Update a webhook endpoint.
 

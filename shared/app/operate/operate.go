@@ -8,10 +8,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"collabdata/shared/api"
@@ -29,12 +31,16 @@ import (
 type Config struct {
 	App      app.Config
 	CheckURL func(string) error // validates the URL of a permission provider
+
+	// Identity returns the identity of the operator for the audit log; "local" if nil.
+	Identity func(context.Context) (string, error)
 }
 
 // Operator calls operations of a deployment in process. It is safe for concurrent use.
 type Operator struct {
 	service  *app.Service // treats disabled organizations and documents as enabled
 	own      *operator.Service
+	who      *who
 	server   *rpc.Server             // for own operations
 	transfer map[string]http.Handler // by path, see operator.Transfer
 }
@@ -48,7 +54,8 @@ func New(c Config) *Operator {
 	o := &Operator{
 		service:  s.WithDisabled(),
 		transfer: map[string]http.Handler{},
-		server:   &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log},
+		who:      &who{read: c.Identity},
+		server:   &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log, Audit: audit(s)},
 		own: &operator.Service{
 			Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
 			Deliverer: delivery.New(delivery.Options{
@@ -62,6 +69,49 @@ func New(c Config) *Operator {
 		o.transfer[e.Path] = e.Handler(o.server, rpc.Services{o.own})
 	}
 	return o
+}
+
+// who is the identity of the operator.
+type who struct {
+	read func(context.Context) (string, error)
+
+	mu    sync.Mutex
+	known string
+}
+
+// is returns the identity, and reads it once.
+func (w *who) is(ctx context.Context) (string, error) {
+	if w.read == nil {
+		return "local", nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == "" {
+		name, err := w.read(ctx)
+		if err != nil {
+			return "", fmt.Errorf("reading the operator's identity for the audit log: %w", err)
+		}
+		w.known = name
+	}
+	return w.known, nil
+}
+
+// audit stores acts of the operator's own operations. Their account is that of the request, or of
+// its API key.
+func audit(s *app.Service) func(context.Context, collab.Act) error {
+	return func(ctx context.Context, a collab.Act) error {
+		if ids := a.IDs["accountId"]; a.Account == "" && len(ids) > 0 {
+			a.Account = ids[0]
+		}
+		if ids := a.IDs["apiKey"]; a.Account == "" && len(ids) > 0 {
+			key, err := s.Accounts.APIKey(ctx, ids[0])
+			if err != nil {
+				return err
+			}
+			a.Account = key.Account
+		}
+		return s.Audit(ctx, a)
+	}
 }
 
 // noMailer replaces the email service in explanations of recipients.
@@ -91,13 +141,16 @@ func Endpoint(path string) (e rpc.Endpoint, ok bool) {
 	return e, false
 }
 
-// identity returns the identity of an account's back end, with settings that refuse nothing. If
-// quiet is true, webhooks only get events that a request asks for.
-func (o *Operator) identity(ctx context.Context, account string, quiet bool) (collab.Identity, error) {
+// identity returns the identity of an operator in the name of an account, with settings that refuse
+// nothing. If quiet is true, webhooks only get events that a request asks for.
+func (o *Operator) identity(ctx context.Context, operator, account string, quiet bool) (collab.Identity, error) {
 	a, err := o.service.Accounts.Account(ctx, account)
 	s := a.Settings
 	s.AdvancedQueriesOff, s.NotificationPreferencesOff, s.AllEvents = false, false, s.AllEvents && !quiet
-	return collab.Identity{Account: a.ID, Settings: s}, err
+	if err != nil {
+		return collab.Identity{}, err
+	}
+	return collab.Identity{Account: a.ID, Operator: operator, Settings: s}, nil
 }
 
 // ServeHTTP serves the operator's own operations, for tests.
@@ -109,7 +162,13 @@ func (o *Operator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := rand.Text()
 	w.Header().Set(collab.RequestIDHeader, id)
-	ctx := collab.WithIdentity(collab.WithRequestID(r.Context(), id), collab.Identity{})
+	ctx := collab.WithRequestID(r.Context(), id)
+	who, err := o.who.is(ctx)
+	if err != nil {
+		o.server.Fail(w, r, err)
+		return
+	}
+	ctx = collab.WithIdentity(ctx, collab.Identity{Operator: who})
 	e.Handler(o.server, rpc.Services{o.own}).ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -132,10 +191,17 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 	if !ok {
 		return nil, collab.Errorf(collab.NotFound, rpc.NoOperation)
 	}
-	if e.Audience == rpc.Operator {
-		return o.server.Call(ctx, e, rpc.Services{o.own}, collab.Identity{}, data)
+	who := ""
+	if e.Writes() {
+		var err error
+		if who, err = o.who.is(ctx); err != nil {
+			return nil, err
+		}
 	}
-	id, err := o.identity(ctx, account, false)
+	if e.Audience == rpc.Operator {
+		return o.server.Call(ctx, e, rpc.Services{o.own}, collab.Identity{Operator: who}, data)
+	}
+	id, err := o.identity(ctx, who, account, false)
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +212,18 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 // API in the account's name, with settings that refuse nothing. Webhooks only get events that a
 // request asks for.
 func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
-	id, err := o.identity(ctx, account, true)
+	who, err := o.who.is(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := o.identity(ctx, who, account, true)
 	if err != nil {
 		return nil, err
 	}
 	ofAPI := o.service.HandlerFor(id)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if own := o.transfer[r.URL.Path]; own != nil {
-			own.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: account})))
+			own.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: account, Operator: id.Operator})))
 			return
 		}
 		ofAPI.ServeHTTP(w, r)

@@ -102,6 +102,8 @@ func (o *overseer) note(path, target string, body []byte) {
 				o.used[path] |= rpc.ReadProviders
 			case kind == "LIVE" && table == rpc.ReadTable, kind == "TICKET" && action == "dynamodb:PutItem":
 				o.used[path] |= rpc.AddTickets
+			case kind == "AUDIT" && action == "dynamodb:PutItem":
+				o.used[path] |= rpc.WriteAudit
 			// credentials, which every function reads
 			case (kind == "KEY" || kind == "ACCOUNT" || kind == "SIGN") && table == rpc.ReadTable:
 			default:
