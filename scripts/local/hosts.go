@@ -45,7 +45,7 @@ func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Req
 	}
 	sameSite := http.NewCrossOriginProtection()
 	sameSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, r, "pages of other sites may not call this server")
+		refuse(w, r, "pages of other sites may not call this server, and a server sends no header Origin")
 	}))
 	ours := sameSite.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -413,6 +413,28 @@ async function routing(context) {
   await opened('Routed two');
   await page.goBack();
   await opened('Routed one');
+  // A router that handles the inbox's event sets the address, then scrolls to the start.
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'routed-down', targetElement: {elementId: 'risks', targetText: 'new storage', occurrence: 1}, commentData: [{commentText: 'Routed down', from: bob}]}]});
+  await page.setViewportSize({width: 1000, height: 300});
+  await want('a thread below', page.getByText('Routed down'));
+  const active = await page.evaluate(async () => {
+    const active = [];
+    const {promise: routed, resolve: route} = Promise.withResolvers();
+    document.addEventListener('collab-active', (e) => active.push(e.detail.annotationId));
+    const inbox = document.querySelector('collab-inbox');
+    inbox.addEventListener('collab-open', (e) => {
+      e.preventDefault();
+      history.pushState({}, '', '/demo?as=ann#collab-thread=routed-down');
+      setTimeout(() => route(scrollTo(0, 0))); // after its own rendering
+    }, {once: true});
+    inbox.dispatchEvent(new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId: 'launch-plan', annotationId: 'routed-two'}}));
+    for (const end = Date.now() + 20_000; !active.includes('routed-down') && Date.now() < end;) await new Promise(requestAnimationFrame);
+    await routed;
+    return active;
+  });
+  equal('the threads that a router opened', active, ['routed-down']);
+  await until(() => page.evaluate(() => { const {top, bottom} = document.getElementById('risks').getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }));
+  await page.setViewportSize({width: 1280, height: 800});
   // A router sets the address first, then the document.
   await look.call('/v2/commentannotations/add', {organizationId: 'demo', documentId: 'other-plan', createDocument: true, commentAnnotations: [{annotationId: 'there', commentData: [{commentText: 'In another document', from: bob}]}]});
   await page.evaluate(() => {

@@ -33,8 +33,8 @@ const LOW = 200; // and the minimum if the window has room
  * The reader's inbox: a button with a badge, and the list of notifications.
  *
  * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId,
- * detail.commentId. A collab-threads of that document on the same page opens the thread; otherwise,
- * unless the event is canceled, the page goes to the address in href.
+ * detail.commentId. Unless a listener on the inbox cancels it, a collab-threads of that document on
+ * the same page opens the thread; otherwise, the page goes to the address in href.
  */
 export class InboxElement extends Connected {
   /** The address of a comment, such as /docs/{documentId}#collab-thread={annotationId}&comment={commentId}. */

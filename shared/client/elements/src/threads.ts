@@ -32,6 +32,8 @@ import type {ThreadElement} from './thread.js';
  */
 const HASH = /^#collab-thread=([^&]+)(?:&comment=(\d*))?$/;
 
+const ROUTING = 100; // milliseconds for a router to show the document of a new address
+
 const HEADING = 'h1, h2, h3, h4, h5, h6, caption, figcaption, legend';
 const LABEL = 80; // characters of the name of an element
 
@@ -190,6 +192,7 @@ export class ThreadsElement extends Connected {
 
   #detach(): void {
     this.#end?.();
+    clearTimeout(this.#addressed);
     this.#sizes.disconnect();
     this.#changes.disconnect();
     this.#text = undefined;
@@ -543,19 +546,24 @@ export class ThreadsElement extends Connected {
   };
 
   #address = ''; // the last address
+  #addressed = 0; // the timer that opens its thread
 
-  /** Opens the thread of a new address. Routers also change it without an event of its own. */
+  /**
+   * Opens the thread of a new address. Routers also change it without an event of its own, before
+   * they show its document and scroll to its start: therefore it opens after that.
+   */
   #hash = (): void => {
     if (location.href === this.#address) return;
     this.#address = location.href;
+    clearTimeout(this.#addressed);
     const m = HASH.exec(location.hash);
-    if (m) void this.open(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
+    if (m) this.#addressed = window.setTimeout(() => void this.open(decodeURIComponent(m[1]!), Number(m[2] ?? 0)), ROUTING);
   };
 
   /** An inbox on the page requested a thread. */
   #asked = (e: Event): void => {
     const {documentId, annotationId, commentId} = (e as CustomEvent).detail;
-    if (documentId !== this.document) return;
+    if (documentId !== this.document || e.defaultPrevented) return;
     e.preventDefault();
     if (annotationId) void this.open(annotationId, commentId).then((there) => there && this.#focusActive());
   };
