@@ -22,8 +22,8 @@ import (
 // queue is a queue with its dead-letter queue.
 type queue struct{ live, dead awssqs.Queue }
 
-// keyReuse is the number of seconds that SQS reuses a data key. Each function that sends asks for its
-// own.
+// keyReuse is the number of seconds that SQS reuses a data key. Each function that sends asks for
+// its own.
 const keyReuse = 3600
 
 func (s *service) addQueues() {

@@ -644,7 +644,7 @@ func TestAssistantMentions(t *testing.T) {
 			tests := []struct {
 				text      string
 				mention   []string
-				want      string // as it is stored
+				want      string // in the table
 				mentioned []any
 				unknown   []any
 			}{
@@ -726,8 +726,8 @@ func TestAssistantMentions(t *testing.T) {
 	}
 }
 
-// TestAssistantDocuments checks that an assistant lists the documents of its token, or those that
-// its user can see.
+// TestAssistantDocuments checks that an assistant lists the documents of its token, or the
+// documents that its user can see.
 func TestAssistantDocuments(t *testing.T) {
 	d := newDesk(t)
 	t.Setenv("COLLABDATA_KEY", "key")
@@ -917,7 +917,7 @@ func TestAssistantSecret(t *testing.T) {
 	}
 }
 
-// TestAssistantAgent checks that what an assistant writes with a token that names an agent is the
+// TestAssistantAgent checks that comments of an assistant with a token that names an agent are the
 // person's, with this agent.
 func TestAssistantAgent(t *testing.T) {
 	d := newDesk(t)

@@ -97,8 +97,8 @@ func TestAssistant(t *testing.T) {
 	}
 }
 
-// TestAssistantConformance runs the conformance tests for what `admin mcp` offers, and the Inspector
-// at the address of a secret that it keeps.
+// TestAssistantConformance runs the conformance tests for what `admin mcp` offers, and the
+// Inspector at the address of a secret that it keeps.
 func TestAssistantConformance(t *testing.T) {
 	t.Parallel()
 	programs, s := build(t, "../admin"), start(t, t.TempDir())

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// slack checks that the example for Slack sends a direct message about a restricted thread to a
-// user who chose the channel, and shows the markup of Slack as plain text. A restarted example
-// finds its endpoint again. Users without a Slack id get nothing. The example refuses a channel.
+// slack checks the example for Slack: it sends a direct message about a restricted thread to a user
+// who chose the channel. Markup of Slack is plain text. A restarted example finds its endpoint
+// again. Users without a Slack id get nothing, and channels are refused.
 func (s *server) slack(t *testing.T) {
 	t.Helper()
 	type message struct {

@@ -274,9 +274,9 @@ func TestPersonShare(t *testing.T) {
 	}
 }
 
-// TestTokenWrites checks that generate_token stores only changes that the request asks for, and
-// nothing but its act if it repeats another or writes are off. It stores them even if the account's quotas are
-// used up.
+// TestTokenWrites checks that generate_token stores only changes that the request asks for. It
+// stores only its act if it repeats another request or writes are off. It stores changes even if
+// the account's quotas are used up.
 func TestTokenWrites(t *testing.T) {
 	t.Parallel()
 	off := false

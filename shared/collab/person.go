@@ -27,7 +27,7 @@ type TokenAgent struct {
 	Name string `json:"agentName,omitempty" rule:"max=200" doc:"Pages show it next to the person's name, and no agent without it"`
 }
 
-// Stamp returns the agent of what the person writes, or nil.
+// Stamp returns the agent of the person's comments, or nil.
 func (p *Person) Stamp() JSON {
 	if p.Agent == nil {
 		return nil

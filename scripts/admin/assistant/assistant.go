@@ -36,7 +36,7 @@ type Config struct {
 	Documents    []string // that the instructions name; the only one is the default of documentId
 	More         bool     // the token also covers documents that it does not name
 
-	// TokenAgent is the agent that the service stamps on what is written with the person's token.
+	// TokenAgent is the agent that the service stamps on each comment with the person's token.
 	TokenAgent *collab.TokenAgent
 
 	Write bool // also offer the tools that write

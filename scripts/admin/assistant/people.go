@@ -280,8 +280,8 @@ func matching(people []Person, text, word string) (found []Person, length int) {
 	return found, len(word)
 }
 
-// nameLength returns the length of a name at the beginning of a text, whatever its case and accents,
-// or 0 if the text does not begin with it.
+// nameLength returns the length of a name at the beginning of a text, whatever its case and
+// accents, or 0 if the text does not begin with it.
 func nameLength(text, name string) (length int) {
 	folded := collab.Fold(name)
 	if folded == "" {

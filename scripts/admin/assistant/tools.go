@@ -28,7 +28,8 @@ const (
 	mostDocuments = 30
 	mostPages     = 10 // of the service for a result
 
-	longest      = 40_000 // characters of a result
+	longest = 40_000 // characters of a result
+
 	longestText  = 4_000  // characters of a comment
 	longestFirst = 500    // characters of a comment in a list
 	longestName  = 100    // characters of the name of a person or file
