@@ -30,11 +30,12 @@ const (
 
 	longest = 40_000 // characters of a result
 
-	longestText  = 4_000  // characters of a comment
-	longestFirst = 500    // characters of a comment in a list
-	longestName  = 100    // characters of the name of a person or file
-	longestSent  = 20_000 // characters of a comment that the assistant writes
-	mostFiles    = 10     // named of a comment
+	longestText  = 4_000 // characters of a comment
+	longestFirst = 500   // characters of a comment in a list
+
+	longestName = 100    // characters of the name of a person or file
+	longestSent = 20_000 // characters of a comment that the assistant writes
+	mostFiles   = 10     // named of a comment
 )
 
 const threads = "/v2/commentannotations"
