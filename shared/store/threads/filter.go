@@ -12,7 +12,6 @@ import (
 // filter is a condition on a value of annotations. An annotation matches if it has any of the
 // values that a query requests.
 type filter struct {
-	name  string
 	asked func(*collab.AnnotationQuery) []string // requested values; nil for any
 	has   func(t *collab.Thread, value string) bool
 	list  *listing // nil without an index
@@ -29,25 +28,25 @@ type listing struct {
 // its index.
 var filters = [...]*filter{
 	{
-		"locations", func(q *collab.AnnotationQuery) []string { return q.Locations },
+		func(q *collab.AnnotationQuery) []string { return q.Locations },
 		func(t *collab.Thread, id string) bool { return t.LocationID == id },
 		&listing{keys.IndexIn, keys.Location, keys.LocationPartition},
 	},
 	{
-		"creators", func(q *collab.AnnotationQuery) []string { return q.Creators },
+		func(q *collab.AnnotationQuery) []string { return q.Creators },
 		func(t *collab.Thread, id string) bool { return t.CreatorID == id },
 		&listing{keys.IndexBy, keys.Creator, keys.CreatorPartition},
 	},
 	{
-		"statuses", func(q *collab.AnnotationQuery) []string { return q.Statuses },
+		func(q *collab.AnnotationQuery) []string { return q.Statuses },
 		func(t *collab.Thread, id string) bool { return t.StatusID == id },
 		&listing{keys.IndexSt, keys.Status, keys.StatusPartition},
 	},
 	{
-		"mentioned", func(q *collab.AnnotationQuery) []string { return q.Mentioned }, mentions, nil,
+		func(q *collab.AnnotationQuery) []string { return q.Mentioned }, mentions, nil,
 	},
 	{
-		"resolved by", func(q *collab.AnnotationQuery) []string { return q.ResolvedBy },
+		func(q *collab.AnnotationQuery) []string { return q.ResolvedBy },
 		func(t *collab.Thread, id string) bool { return t.ResolvedBy == id }, nil,
 	},
 }
