@@ -156,7 +156,10 @@ aws: check ## build .local/aws, a folder for each platform, which deploys withou
 		go build -buildvcs=true -ldflags '-s -w' -o $$made/ ./infra ./scripts/admin && \
 		for arch in $(ARCHS); do cp -R $(LOCAL)/functions/$$arch $$made/functions/ || exit 1; done && \
 		cp LICENSE infra/deploy-policy.json infra/operator-policy.json infra/bootstrap-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
-	@echo 'Built $(LOCAL)/aws: see README.md in the folder of your platform'
+	@for arch in $(ARCHS); do echo "Writing the template for $$arch ..."; made=$(LOCAL)/template/$$arch && rm -rf $$made && mkdir -p $$made && \
+		go build -buildvcs=true -o $(LOCAL)/bin/ ./infra && cp LICENSE infra/plain/* $$made/ && \
+		CDK_CONTEXT_JSON='{"arch": "'$$arch'", "concurrency": "1000"}' $(LOCAL)/bin/infra -functions $(LOCAL)/functions -plain $$made || exit 1; done
+	@echo 'Built $(LOCAL)/aws: see README.md in the folder of your platform; $(LOCAL)/template has templates for CloudFormation alone'
 
 CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
@@ -170,7 +173,8 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent wheel && \
 	cp $(LOCAL)/wheel/collabdata-$(VERSION)-*.whl shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
 	@$(MAKE) --silent aws && python=$$(go run ./localstack/install python) && for platform in $(PLATFORMS); do echo "Packing for $$platform ..."; \
-		(cd $(LOCAL)/aws/$$platform && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-aws-'$$platform.zip *) || exit 1; done
+		(cd $(LOCAL)/aws/$$platform && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-aws-'$$platform.zip *) || exit 1; done; for arch in $(ARCHS); do \
+		(cd $(LOCAL)/template/$$arch && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-cloudformation-'$$arch.zip *) || exit 1; done
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done

@@ -83,7 +83,7 @@ func TestBootstrapPolicy(t *testing.T) {
 	for _, s := range policy.Statement {
 		for _, action := range list(s.Action) {
 			service, _, _ := strings.Cut(action.(string), ":")
-			if _, known := allowed[service]; !known {
+			if _, ok := allowed[service]; !ok {
 				allowed[service] = true
 			}
 			if everything := slices.Contains(list(s.Resource), any("*")); everything && strings.HasSuffix(action.(string), ":*") && service != "apigateway" {

@@ -19,8 +19,9 @@ import (
 func main() {
 	quiet()
 	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<program>/bootstrap")
+	plain := flag.String("plain", "", "folder for a template without the CDK, with its programs as zip files")
 	flag.Parse()
-	err := synth(*functions)
+	err := synth(*functions, *plain)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -32,12 +33,12 @@ func main() {
 
 // quiet omits jsii's warnings about versions of Node.js.
 func quiet() {
-	for _, warning := range []string{"DEPRECATED", "END_OF_LIFE", "UNTESTED"} {
-		os.Setenv("JSII_SILENCE_WARNING_"+warning+"_NODE_VERSION", "1")
+	for warning, value := range map[string]string{"DEPRECATED": "on", "UNTESTED": "on", "END_OF_LIFE": "18,20"} {
+		os.Setenv("JSII_SILENCE_WARNING_"+warning+"_NODE_VERSION", value)
 	}
 }
 
-func synth(functions string) error {
+func synth(functions, plain string) error {
 	app := awscdk.NewApp(&awscdk.AppProps{Context: features()})
 	context, _ := app.Node().GetAllContext(nil).(map[string]any)
 	settings, err := ReadSettings(context)
@@ -54,9 +55,13 @@ func synth(functions string) error {
 		}
 		programs[name] = Program{folder, hashOf(program)}
 	}
-	NewStack(app, settings, api.Endpoints(), programs)
-	app.Synth(nil)
-	return nil
+	if plain == "" {
+		NewStack(app, settings, api.Endpoints(), programs)
+		app.Synth(nil)
+		return nil
+	}
+	NewPlainStack(app, settings, api.Endpoints(), programs)
+	return writePlain(*app.Synth(nil).Directory(), settings.StackName(), plain)
 }
 
 // hashOf returns the start of a program's SHA-256.

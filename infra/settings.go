@@ -96,6 +96,8 @@ type Settings struct {
 	Version       string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
 
 	Headers credentials.Headers // of APIKeyHeader and AuthTokenHeader
+
+	synthesizer awscdk.IStackSynthesizer // nil for that of the CDK
 }
 
 // checks are further rules of settings by name.

@@ -52,6 +52,7 @@ var programNames = []string{"api", "deliver", "relay", "live", "hints"}
 func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, programs map[string]Program) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:                 jsii.String("Collaboration data service, stage " + settings.Stage),
+		Synthesizer:                 settings.synthesizer,
 		SuppressTemplateIndentation: jsii.Bool(true), // the limit for a template is 1 MB
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)

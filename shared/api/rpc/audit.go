@@ -68,7 +68,7 @@ func (x *exchange) act(data reflect.Value, fields *Object) collab.Act {
 			continue
 		}
 		for name := range Members(sent) {
-			if _, known := fields.byName[name]; known && a.IDs[name] == nil {
+			if _, ok := fields.byName[name]; ok && a.IDs[name] == nil {
 				a.Fields = append(a.Fields, name)
 			}
 		}

@@ -75,25 +75,25 @@ func New(c Config) *Operator {
 type who struct {
 	read func(context.Context) (string, error)
 
-	mu    sync.Mutex
-	known string
+	mu   sync.Mutex
+	name string
 }
 
-// is returns the identity, and reads it once.
-func (w *who) is(ctx context.Context) (string, error) {
+// identity returns the identity, and reads it once.
+func (w *who) identity(ctx context.Context) (string, error) {
 	if w.read == nil {
 		return "local", nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.known == "" {
+	if w.name == "" {
 		name, err := w.read(ctx)
 		if err != nil {
 			return "", fmt.Errorf("reading the operator's identity for the audit log: %w", err)
 		}
-		w.known = name
+		w.name = name
 	}
-	return w.known, nil
+	return w.name, nil
 }
 
 // audit stores acts of the operator's own operations. Their account is that of the request, or of
@@ -163,7 +163,7 @@ func (o *Operator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	w.Header().Set(collab.RequestIDHeader, id)
 	ctx := collab.WithRequestID(r.Context(), id)
-	who, err := o.who.is(ctx)
+	who, err := o.who.identity(ctx)
 	if err != nil {
 		o.server.Fail(w, r, err)
 		return
@@ -194,7 +194,7 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 	who := ""
 	if e.Writes() {
 		var err error
-		if who, err = o.who.is(ctx); err != nil {
+		if who, err = o.who.identity(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +212,7 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 // API in the account's name, with settings that refuse nothing. Webhooks only get events that a
 // request asks for.
 func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
-	who, err := o.who.is(ctx)
+	who, err := o.who.identity(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -678,6 +678,12 @@ var listed = map[string]list{
 		accounts := collab.Map(w.Perm(12), func(i int) string { return fmt.Sprint("account-", i) })
 		return map[string]any{"accountIds": append(accounts, "none", "acme", "acme")}
 	}},
+	"/operator/audit/get": {draws: 8, request: func(w *world) map[string]any {
+		data := w.optional(3, map[string]any{"actor": one(w, []string{"key", "local"}), "since": w.time(), "until": w.time()})
+		data["accountId"] = "acme"
+		delete(data, "organizationId")
+		return data
+	}},
 	"/operator/events/get": {request: func(w *world) map[string]any {
 		if w.chance(3) {
 			return map[string]any{"accountId": "acme", "eventIds": some(w, w.events)}
