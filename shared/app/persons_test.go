@@ -169,41 +169,6 @@ func TestOlderToken(t *testing.T) {
 	own(http.StatusNotFound)
 }
 
-// TestReadsEnd checks that all reads of a person's request have ended when the response is sent,
-// also for a repeated request that needs none. Then all units are counted.
-func TestReadsEnd(t *testing.T) {
-	t.Parallel()
-	var claimed chan struct{} // closed after the table reported a repeat
-	var began, ended atomic.Int64
-	c := newCaller(t, func(of *app.Config) {
-		next := of.DynamoDB.HTTPClient
-		of.DynamoDB.HTTPClient = storetest.Client(func(r *http.Request) (*http.Response, error) {
-			if claimed == nil {
-				return next.Do(r)
-			}
-			if !strings.Contains(r.Header.Get("X-Amz-Target"), "Get") {
-				defer close(claimed)
-				return next.Do(r)
-			}
-			began.Add(1)
-			defer ended.Add(1)
-			<-claimed
-			return next.Do(r)
-		})
-	})
-	c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "x", "from": {"userId": "bob"}}]}]`)
-	const data = `"documentId": "plan", "annotationId": "a", "commentData": [{"commentText": "{{bob}}", "taggedUserContacts": [{"userId": "bob"}]}]`
-	code, first := c.ann("commentannotations/comments/add", data, "key")
-	claimed = make(chan struct{})
-	again, repeated := c.ann("commentannotations/comments/add", data, "key")
-	if code != http.StatusOK || again != code || repeated != first {
-		t.Errorf("at first %d %s, then %d %s", code, first, again, repeated)
-	}
-	if began.Load() == 0 || ended.Load() != began.Load() {
-		t.Errorf("of %d reads %d have ended", began.Load(), ended.Load())
-	}
-}
-
 // TestOlderFolder checks that a token of a folder does not open documents in a folder that was
 // deleted and added again after it was issued.
 func TestOlderFolder(t *testing.T) {

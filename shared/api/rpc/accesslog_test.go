@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,5 +131,24 @@ func TestAccessLog(t *testing.T) {
 	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "panic: out of range") ||
 		!strings.Contains(line, "accesslog_test.go") {
 		t.Errorf("a panic is logged as %s", line)
+	}
+}
+
+// TestReadsEnd checks that all reads that an operation began have ended when the response is sent.
+// Then all units are counted.
+func TestReadsEnd(t *testing.T) {
+	server := newServer()
+	for range 100 {
+		var ended atomic.Bool
+		h := rpc.Handle(server, func(ctx context.Context, _ *rpc.Call, _ *struct{}) (any, error) {
+			returned := make(chan struct{})
+			defer close(returned)
+			collab.Later(ctx, func() (any, error) { <-returned; ended.Store(true); return nil, nil })
+			return nil, nil
+		}, rpc.Options{})
+		serve(h, newRequest(t.Context(), `{"data":{}}`))
+		if !ended.Load() {
+			t.Fatal("a read goes on after the response")
+		}
 	}
 }
