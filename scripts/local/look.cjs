@@ -110,9 +110,10 @@ async function until(holds) {
   }
 }
 
-// select selects the n-th occurrence of a text in an element.
+// select selects the n-th occurrence of a text in an element, which it scrolls into the window.
 const select = (page, id, text, n = 1) => page.evaluate(([id, text, n]) => {
   const node = [...document.getElementById(id).childNodes].find((node) => node.data?.includes(text));
+  node.parentElement.scrollIntoView({block: 'center'});
   const at = node.data.split(text, n).join(text).length;
   getSelection().setBaseAndExtent(node, at, node, at + text.length);
 }, [id, text, n]);
