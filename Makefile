@@ -72,8 +72,6 @@ wheel: check openapi ## build the Python client, a wheel in .local/wheel
 # Packages whose goroutines share state: they are tested with -race, which takes ten times as long.
 CONCURRENT := ./shared/store/... ./shared/delivery/... ./shared/quota ./shared/cache ./shared/live/... ./shared/app/live ./shared/webhook \
 	./shared/client ./shared/api/rpc
-# Tests wait half of the time, so more packages than cores run at once.
-AT_ONCE := 3
 
 test: check ## check every rule: format, vet, the tests of every package (eight minutes on two cores)
 	@echo '== tools (half a minute at the first time)'
@@ -84,10 +82,10 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 	@$(call timed,go vet -tags e2e ./...)
 	@echo '== go test -race (a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
-	@export GORACE=atexit_sleep_ms=0; $(call timed,CGO_ENABLED=1 go test -race -p $(AT_ONCE) -shuffle=on -vet=off -timeout 20m $(CONCURRENT))
+	@export GORACE=atexit_sleep_ms=0; $(call timed,CGO_ENABLED=1 go test -race -shuffle=on -vet=off -timeout 20m $(CONCURRENT))
 	@echo '== go test of the others'
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
-	$(call timed,go test -p $(AT_ONCE) -shuffle=on -vet=off -timeout 20m $$packages)
+	$(call timed,go test -shuffle=on -vet=off -timeout 20m $$packages)
 
 e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (10 minutes on two cores)
 	@go run ./localstack/install
