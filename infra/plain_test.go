@@ -18,9 +18,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestPlain checks that the plain template needs nothing of the CDK's bootstrap, that its programs
-// are zip files in the bucket of a parameter, that parameters set what they name, and that cfn-lint
-// accepts it.
+// TestPlain checks that the plain template needs nothing of the CDK's bootstrap, and that cfn-lint
+// accepts it. Its programs are zip files in the bucket of a parameter. Each parameter sets its
+// property.
 func TestPlain(t *testing.T) {
 	settings, err := ReadSettings(established(nil))
 	must.Do(t, err)
