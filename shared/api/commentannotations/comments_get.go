@@ -86,15 +86,11 @@ func (s *Service) checkSeen(ctx context.Context, call *rpc.Call, doc collab.Docu
 	if sight == nil {
 		return nil
 	}
-	person, err := viewersOf(ctx, sight, doc)
-	if err != nil {
-		return err
-	}
-	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
-	if err != nil {
-		return err
-	}
-	return rights{person: person}.check(doc, &a, nil)
+	_, err := s.checked(ctx, doc, req.AnnotationID, func() (rights, error) {
+		person, err := viewersOf(ctx, sight, doc)
+		return rights{person: person}, err
+	})
+	return err
 }
 
 // fillComments fills a page with comments after an id, or with the remaining commentIds.

@@ -129,13 +129,15 @@ func (s *Service) refusedDeletions(ctx context.Context, call *rpc.Call, doc coll
 	refused := map[string]error{}
 	for _, id := range ids {
 		a, err := s.Threads.Head(ctx, doc, id)
-		switch code := collab.CodeOf(err); {
-		case code == collab.NotFound: // or deleted by an earlier attempt
-		case err != nil:
+		if collab.CodeOf(err) == collab.NotFound { // or deleted by an earlier attempt
+			continue
+		}
+		if err != nil {
 			return nil, err
-		case r.check(doc, &a, nil) != nil:
-			refused[id] = r.check(doc, &a, nil)
-		case a.CreatorID != call.Person.UserID:
+		}
+		if err := r.check(doc, &a, nil); err != nil {
+			refused[id] = err
+		} else if a.CreatorID != call.Person.UserID {
 			refused[id] = collab.Errorf(collab.PermissionDenied, "only its author can delete an annotation")
 		}
 	}

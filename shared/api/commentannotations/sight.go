@@ -119,8 +119,14 @@ func (s *Service) mayAct(ctx context.Context, call *rpc.Call, doc collab.Documen
 	if call.Person == nil && len(users) == 0 {
 		return a, nil
 	}
+	return s.checked(ctx, doc, ann, func() (rights, error) { return s.rights(ctx, call, doc, users) })
+}
+
+// checked returns an annotation, and the errors of rights.check for it. Errors of the rights come
+// first: others could reveal hidden content.
+func (s *Service) checked(ctx context.Context, doc collab.DocumentRef, ann string, rightsOf func() (rights, error)) (a collab.Annotation, err error) {
 	head := collab.Later(ctx, func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
-	r, err := s.rights(ctx, call, doc, users)
+	r, err := rightsOf()
 	if err == nil {
 		a, err = head()
 	}
