@@ -70,15 +70,21 @@ func (s *Store) Undeliverable(ctx context.Context, org collab.OrganizationRef, u
 	return all, nil
 }
 
-// EmailState returns why the address of a user, as stored in the organization, accepts no email; ""
-// if it does.
+// EmailState returns why an address of a user in the organization, or in a folder or document of it,
+// accepts no email; "" if all do. It looks as far as HasAddress, and only if the user has a mark.
 func (s *Store) EmailState(ctx context.Context, org collab.OrganizationRef, user string) (collab.EmailState, error) {
-	members, err := s.Members(ctx, org, []string{user})
-	if err != nil {
+	it, err := s.Get(ctx, keys.Undeliverable(org, user))
+	if err != nil || it == nil {
 		return "", err
 	}
-	marks, err := s.Undeliverable(ctx, org, []collab.User{members[user].User})
-	return marks[user].Reason, err
+	var m undeliverableItem
+	if err := it.Decode(&m); err != nil {
+		return "", err
+	}
+	if stored, err := s.hasAddress(ctx, org, user, m.Address); err != nil || !stored {
+		return "", err
+	}
+	return m.Reason, nil
 }
 
 // mostAddresses limits the folders and documents at which HasAddress looks for a user.
@@ -88,12 +94,17 @@ const mostAddresses = 100
 // folder or document. It looks at the first 100 of these to which the user has a grant. It reads
 // with strong consistency.
 func (s *Store) HasAddress(ctx context.Context, org collab.OrganizationRef, user, email string) (bool, error) {
+	return s.hasAddress(ctx, org, user, addressHash(email))
+}
+
+// hasAddress is HasAddress for the hash of an address.
+func (s *Store) hasAddress(ctx context.Context, org collab.OrganizationRef, user, hash string) (bool, error) {
 	has := func(it store.Item) (bool, error) {
 		if it == nil {
 			return false, nil
 		}
 		m, err := readMemberItem(it, func(store.Item) (string, error) { return user, nil })
-		return collab.Deref(m.Email) != "" && addressHash(*m.Email) == addressHash(email), err
+		return collab.Deref(m.Email) != "" && addressHash(*m.Email) == hash, err
 	}
 	member, err := s.Get(ctx, keys.Member(org, user))
 	if err != nil {
