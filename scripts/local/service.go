@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -155,6 +156,7 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 		{"COLLABDATA_URL", url},
 		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
 		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
+		{"AWS_ENDPOINT_URL_STS", cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), c.sqs.url("AWS_ENDPOINT_URL_SQS"))}, // the operator's identity
 		{"AWS_REGION", c.dynamoDB.config.Region},
 		{"AWS_DEFAULT_REGION", c.dynamoDB.config.Region}, // for the AWS CLI version 1 and boto3
 		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,8 @@ func Run(t *testing.T, product, service, origin string) {
 	token(ann, `{"documentId": "plan"}`, http.StatusUnauthorized)
 }
 
-// post posts JSON with further headers when the server listens, and returns the response.
+// post posts JSON with further headers when the server listens and the limits of requests allow it,
+// and returns the response.
 func post(t *testing.T, url, body string, headers ...string) (status int, answer string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
@@ -80,9 +82,14 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 			continue
 		}
 		must.Do(t, err)
-		defer res.Body.Close()
 		read, err := io.ReadAll(res.Body)
+		res.Body.Close()
 		must.Do(t, err)
+		if res.StatusCode == http.StatusTooManyRequests && time.Now().Before(deadline) {
+			seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+			<-time.After(time.Duration(seconds) * time.Second)
+			continue
+		}
 		return res.StatusCode, string(read)
 	}
 }
