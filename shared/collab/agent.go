@@ -1,7 +1,6 @@
 package collab
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,22 +16,12 @@ type AgentFilter struct {
 	Pages       []string // the agent's url is one of these pages: see Page
 }
 
-// Agent returns the agent that wrote the comment, as sent, or nil.
-func (c *Comment) Agent() JSON {
-	if !strings.Contains(string(c.Kept), `"agent"`) {
-		return nil
-	}
-	var kept map[string]JSON
-	_ = json.Unmarshal(c.Kept, &kept) // validated when stored
-	return kept["agent"]
-}
-
 // Agent returns the agent of the first comment, or nil if an agent did not add the annotation.
 func (t *Thread) Agent() JSON {
 	if !t.ByAgent || len(t.Comments) == 0 {
 		return nil
 	}
-	return t.Comments[0].Agent()
+	return t.Comments[0].Agent
 }
 
 // Page returns the page of a URL, which has no fragment, or "" if the URL has no page.
@@ -50,7 +39,7 @@ func (f *AgentFilter) Matches(t *Thread) bool {
 	if f == nil {
 		return true
 	}
-	if f.Comments && !slices.ContainsFunc(t.Comments, func(c Comment) bool { return c.Agent() != nil }) {
+	if f.Comments && !slices.ContainsFunc(t.Comments, func(c Comment) bool { return c.Agent != nil }) {
 		return false
 	}
 	return !f.ofFirst() || f.matches(t.Agent()) && (!f.Suggestions || t.SuggestionStatus() == SuggestionPending)
@@ -79,9 +68,6 @@ func (f *AgentFilter) matches(agent JSON) bool {
 		(f.Pages == nil || slices.Contains(f.Pages, Page(text("url"))))
 }
 
-// SuggestionType is the type of annotations that are suggestions.
-const SuggestionType = "suggestion"
-
 // Statuses of a suggestion: SuggestionIsRejected after a rejection, SuggestionPending without a
 // decision.
 const (
@@ -97,22 +83,15 @@ type Suggestion struct {
 	RejectReason JSON   `json:"rejectReason"`
 }
 
-// Suggestion returns the suggestion, nil if the annotation is none. Its status is SuggestionPending
-// if it has none.
-func (a *Annotation) Suggestion() *Suggestion {
-	var kept struct {
-		Type       string     `json:"type"`
-		Suggestion Suggestion `json:"suggestion"`
-	}
-	if a.Kept != nil {
-		_ = json.Unmarshal(a.Kept, &kept) // validated when stored
-	}
-	if kept.Type != SuggestionType {
+// Suggested returns the parts of the suggestion, nil if the annotation is none.
+func (a *Annotation) Suggested() *Suggestion {
+	if a.Suggestion == nil {
 		return nil
 	}
-	kept.Suggestion.Status = cmp.Or(kept.Suggestion.Status, SuggestionPending)
-	return &kept.Suggestion
+	var s Suggestion
+	_ = json.Unmarshal(a.Suggestion, &s) // validated when stored
+	return &s
 }
 
 // SuggestionStatus returns the status of the suggestion, "" if the annotation is none.
-func (a *Annotation) SuggestionStatus() string { return Deref(a.Suggestion()).Status }
+func (a *Annotation) SuggestionStatus() string { return Deref(a.Suggested()).Status }

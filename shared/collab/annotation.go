@@ -81,6 +81,7 @@ type Annotation struct {
 	AssignedTo    JSON `dynamodbav:"asg,omitempty"`
 	Context       JSON `dynamodbav:"ctx,omitempty"`
 	Priority      JSON `dynamodbav:"pri,omitempty"`
+	Suggestion    JSON `dynamodbav:"sug,omitempty"` // with a status; nil if the annotation is none
 	// Object of fields returned unchanged, or nil.
 	Kept        JSON   `dynamodbav:"kept,omitempty"`
 	CreatedAt   Millis `dynamodbav:"ca"`
@@ -212,6 +213,20 @@ func (a *Annotation) SourceType() string {
 	return SourceREST
 }
 
+// The types of annotations.
+const (
+	TypeComment    = "comment"
+	TypeSuggestion = "suggestion"
+)
+
+// Type returns TypeSuggestion if the annotation has a suggestion, else TypeComment.
+func (a *Annotation) Type() string {
+	if a.Suggestion != nil {
+		return TypeSuggestion
+	}
+	return TypeComment
+}
+
 const maxTargetText = 200
 
 // TargetText returns the text that the annotation is anchored on, shortened, or "".
@@ -255,6 +270,7 @@ type Comment struct {
 	// Mentions that updates have removed: see Retag. nil for none.
 	Removed     *Mentions `dynamodbav:"rmv,omitempty"`
 	Attachments JSON      `dynamodbav:"att,omitempty"` // array of attachment objects
+	Agent       JSON      `dynamodbav:"agn,omitempty"` // that wrote it, or nil
 	// Object of fields returned unchanged, or nil.
 	Kept      JSON      `dynamodbav:"kept,omitempty"`
 	Reactions Reactions `dynamodbav:"rea,omitempty"`
@@ -319,7 +335,7 @@ func (c *Comment) Written() (text, html *string) {
 // Content returns the approximate bytes that the comment adds to a response.
 func (c *Comment) Content() int {
 	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +
-		len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept) + c.Reactions.size()
+		len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Agent) + len(c.Kept) + c.Reactions.size()
 }
 
 // Thread is an annotation with its comments by comment id.

@@ -85,8 +85,8 @@ var (
 	ARemoval                 = kind(Kind{Name: "user taken out", PK: inOrg + "#GONE", SK: "{who}", Of: AnOrganization, Users: "usr", Line: "removal"})
 	ARemovalFromFolder       = kind(Kind{Name: "user taken out of a folder", PK: inOrg + "#GONE", SK: "{who}#F#{folder!}", Of: AnOrganization, Users: "usr", Line: "removal"})
 
-	AThread            = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"})
-	AComment           = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag rmv kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
+	AThread            = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw sug kept", Told: ThreadsChanged, Line: "annotation level"})
+	AComment           = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag rmv agn kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
 	threadID           = kind(Kind{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"})
 	ADocumentReadState = kind(Kind{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
 	AThreadReadState   = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})

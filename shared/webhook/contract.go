@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -94,11 +93,7 @@ func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundi
 		p.Data.NewPriority = annotation.Priority
 	}
 	if s.Annotation != nil {
-		var kept struct {
-			PageInfo collab.JSON `json:"pageInfo"`
-		}
-		_ = json.Unmarshal(s.Annotation.Kept, &kept) // validated when stored
-		p.Data.Metadata.PageInfo = kept.PageInfo
+		p.Data.Metadata.PageInfo = keptOf(s.Annotation).PageInfo
 	}
 	p.Data.Metadata.Organization.OrganizationID, p.Data.Metadata.Organization.OrganizationName = ev.OrganizationID, in.OrganizationName
 	p.Data.Metadata.Document.DocumentID, p.Data.Metadata.Document.DocumentName = ev.DocumentID, in.DocumentName

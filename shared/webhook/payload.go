@@ -64,11 +64,7 @@ type EventAnnotation struct {
 	SourceType       string           `json:"sourceType,omitempty" doc:"agent if the first comment had an agent when added, else rest-api"`
 	ResolvedByUserID string           `json:"resolvedByUserId,omitempty" doc:"The resolver, if an update set one"`
 	ResolvedAt       collab.Timestamp `json:"resolvedAt,omitzero" doc:"The time at which resolvedByUserId was set"`
-	keptFields
-}
 
-// keptFields are the fields that are stored and returned unchanged.
-type keptFields struct {
 	Type       string        `json:"type,omitempty" doc:"The kind of annotation: comment or suggestion"`
 	Suggestion collab.JSON   `json:"suggestion,omitempty" rule:"object" doc:"The suggested change"`
 	Actions    []collab.JSON `json:"actions,omitempty" rule:"each=object" doc:"Actions that your pages offer"`
@@ -192,7 +188,7 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 		}
 		text, html := c.Written()
 		shown := EventComment{
-			Agent: c.Agent(), CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
+			Agent: c.Agent, CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		}
 		encoded, encodeErr := json.Marshal(shown) // escapes more than EncodeJSON
@@ -219,17 +215,24 @@ func annotationOf(a *collab.Annotation) *EventAnnotation {
 	if err != nil {
 		panic(err) // always encodes
 	}
-	kept := keptFields{Type: "comment"}
-	if a.Kept != nil {
-		if err := json.Unmarshal(a.Kept, &kept); err != nil {
-			panic(err) // validated when stored
-		}
-	}
 	return &EventAnnotation{
-		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, ResolvedAt: collab.Timestamp(a.ResolvedAt), keptFields: kept,
-		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
+		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, ResolvedAt: collab.Timestamp(a.ResolvedAt),
+		Type: a.Type(), Suggestion: a.Suggestion, Actions: keptOf(a).Actions, From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		Visibility: visibility, CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
+}
+
+// kept holds those fields of an annotation that are stored and returned unchanged.
+type kept struct {
+	PageInfo collab.JSON   `json:"pageInfo"`
+	Actions  []collab.JSON `json:"actions"`
+}
+
+func keptOf(a *collab.Annotation) (k kept) {
+	if a.Kept != nil {
+		_ = json.Unmarshal(a.Kept, &k) // validated when stored
+	}
+	return k
 }
 
 func notificationOf(ev *collab.Event, s Subject) *EventNotification {

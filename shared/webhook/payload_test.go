@@ -52,7 +52,7 @@ func examples() []example {
 		c := collab.Comment{
 			ID: id, Text: &words, HTML: new("<p>" + words + "</p>"), From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
 			TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob"}}]`), CreatedAt: 1772366400000,
-			Kept: collab.JSON(`{"agent":{"agentName":"Editor"}}`),
+			Agent: collab.JSON(`{"agentName":"Editor"}`),
 		}
 		e.AddComments(true, c)
 		s.Comments[id] = &c
@@ -78,11 +78,12 @@ func examples() []example {
 			e.Actor, s.Annotation.Status, s.Annotation.ResolvedBy, s.Annotation.ByAgent = bob.Acting(), resolved, "u2", true
 			s.Annotation.ResolvedAt = e.Time
 			s.Annotation.TargetElement = collab.JSON(`{"elementId":"intro","targetText":"teh","occurrence":1}`)
-			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"teh","newValue":"the","status":"accepted","resolvedBy":{"userId":"u2","name":"Bob"},"resolvedAt":1772366400250},"actions":[{"id":"undo"}]}`)
+			s.Annotation.Suggestion = collab.JSON(`{"oldValue":"teh","newValue":"the","status":"accepted","resolvedBy":{"userId":"u2","name":"Bob"},"resolvedAt":1772366400250}`)
+			s.Annotation.Kept = collab.JSON(`{"actions":[{"id":"undo"}]}`)
 		}),
 		event(collab.SuggestionRejected, func(e *collab.Event, s *Subject) {
 			e.Actor, s.Annotation.Status = bob.Acting(), resolved
-			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"newValue":"the","status":"rejected","rejectReason":"as it was"}}`)
+			s.Annotation.Suggestion = collab.JSON(`{"newValue":"the","status":"rejected","rejectReason":"as it was"}`)
 		}),
 		event(collab.CommentAdded, func(e *collab.Event, s *Subject) {
 			e.Actor = bob.Acting()

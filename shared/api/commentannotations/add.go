@@ -160,12 +160,12 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc
 // newAnnotation is a new annotation of any version.
 type newAnnotation struct {
 	AnnotationFields
-	statusID string
-	status   collab.JSON // nil for the default
-	comments []NewComment
-	field    string // name of the field of the comments
-	kept     collab.JSON
-
+	statusID   string
+	status     collab.JSON // nil for the default
+	comments   []NewComment
+	field      string      // name of the field of the comments
+	suggestion collab.JSON // in its stored form, as the following
+	kept       collab.JSON
 	visibility *collab.Visibility
 }
 
@@ -188,7 +188,8 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 		n.field = "comments"
 	}
 	n.byPerson = n.byPerson || a.ContextShared
-	n.kept, n.visibility = a.KeptFields.stored(), cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
+	n.suggestion, n.kept = a.KeptFields.stored(pending)
+	n.visibility = cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
 	return n
 }
 
@@ -296,7 +297,8 @@ func (a *newAnnotation) findingID() string {
 func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: a.stored()}
-	t.Status, t.StatusID, t.Kept = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus), a.kept
+	t.Status, t.StatusID = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus)
+	t.Suggestion, t.Kept = a.suggestion, a.kept
 	t.Visibility, t.ContextShown = a.visibility, a.byPerson && a.Context != nil
 	t.ByAgent = len(a.comments) > 0 && a.comments[0].Agent != nil
 	if a.AnnotationID != nil {

@@ -287,6 +287,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 	if !r.v1 {
 		a.Agent, a.ResolvedAt = r.agent(t.Agent()), collab.Timestamp(t.ResolvedAt)
 	}
+	a.Type, a.Suggestion = new(AnnotationType(t.Type())), t.Suggestion
 	if r.token {
 		a.Suggestion = forPerson(a.Suggestion)
 	}
@@ -296,9 +297,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 	f := collab.Deref(t.Follows)
 	a.SubscribedUsers = subscriptions(&f, r.person, f.All)
 	a.UnsubscribedUsers = subscriptions(&f, r.person, f.Mentions, f.None)
-	if a.Type == nil {
-		a.Type = new(AnnotationType("comment"))
-	}
 	for i := range t.Comments {
 		a.Comments[i] = r.comment(&t.Comments[i])
 	}
@@ -333,7 +331,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil
 	}
-	a.Agent = r.agent(a.Agent)
+	a.Agent = r.agent(c.Agent)
 	if r.typed() {
 		a.complete(c)
 	}
@@ -468,9 +466,9 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	if err != nil {
 		return err
 	}
+	a.Suggestion = suggestion
 	a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{
-		{Key: "suggestion", Value: suggestion}, {Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw},
-		{Key: "actions", Value: d.Actions.Raw},
+		{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw}, {Key: "actions", Value: d.Actions.Raw},
 	})
 	if v := d.visibility(); v.Sent() {
 		a.Visibility = (&v.Value).Narrow()

@@ -128,8 +128,8 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		AuthorID:           c.From.UserID,
 		TaggedUserContacts: encode(c.TaggedUserContacts),
 		Attachments:        encode(c.Attachments),
-		Kept:               c.KeptCommentFields.stored(),
 	}
+	stored.Agent, stored.Kept = c.KeptCommentFields.stored()
 	if c.CommentID != nil {
 		stored.ID = *c.CommentID
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // KeptFields are fields of a new annotation that are stored and returned unchanged, with no further
-// effect. They are stored together as Annotation.Kept; to add one, add it here.
+// effect. Except for Type and Suggestion, they are stored together as Annotation.Kept; to add one,
+// add it here.
 type KeptFields struct {
 	Type               *AnnotationType `json:"type,omitzero" person:"in,out" doc:"The kind of annotation. Default: comment"`
 	CommentType        *CommentType    `json:"commentType,omitzero" doc:"The kind of its target. Default: manual"`
@@ -24,7 +25,7 @@ type KeptFields struct {
 	Actions            []collab.JSON   `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer: free-form"`
 }
 
-// KeptCommentFields is KeptFields for a comment.
+// KeptCommentFields is KeptFields for a comment. Except for Agent, they are stored as Comment.Kept.
 type KeptCommentFields struct {
 	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" person:"out" doc:"The agent that wrote it: free-form. A person receives agentName, avatar and reason"`
 	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer: free-form"`
@@ -46,24 +47,27 @@ func (p *Progress) visibleTo(person string) bool {
 // AnnotationType is the kind of an annotation.
 type AnnotationType string
 
-func (AnnotationType) Values() []string { return []string{"comment", collab.SuggestionType} }
+func (AnnotationType) Values() []string { return []string{collab.TypeComment, collab.TypeSuggestion} }
 
 // CommentType is the kind of target of an annotation.
 type CommentType string
 
 func (CommentType) Values() []string { return []string{"manual", "chart"} }
 
-// stored returns the fields in their stored form. A new suggestion is pending.
-func (k KeptFields) stored() collab.JSON {
-	if k.Type == nil || *k.Type != collab.SuggestionType {
-		k.Suggestion = nil
-	} else {
-		k.Suggestion = withStatus(k.Suggestion, pending)
+// stored returns the fields in their stored form. A suggestion has the status, which is pending if
+// it is "".
+func (k KeptFields) stored(status string) (suggestion, rest collab.JSON) {
+	if collab.Deref(k.Type) == collab.TypeSuggestion {
+		suggestion = withStatus(k.Suggestion, status)
 	}
-	return keep(encode(k))
+	k.Type, k.Suggestion = nil, nil
+	return suggestion, keep(encode(k))
 }
 
-func (k KeptCommentFields) stored() collab.JSON { return keep(encode(k)) }
+func (k KeptCommentFields) stored() (agent, rest collab.JSON) {
+	agent, k.Agent = k.Agent, nil
+	return agent, keep(encode(k))
+}
 
 // keep returns object, or nil if it is empty.
 func keep(object collab.JSON) collab.JSON {

@@ -62,16 +62,10 @@ func (l *AnnotationLine) stored() collab.Annotation {
 	if l.Status.Sent() {
 		a.Status, a.StatusID = completeStatus(l.Status.Raw, l.Status.Value.ID), l.Status.Value.ID
 	}
-	kept := l.KeptFields
-	if kept.Type == nil || *kept.Type != collab.SuggestionType {
-		kept.Suggestion = nil
-	} else {
-		kept.Suggestion = withStatus(kept.Suggestion, textOf(kept.Suggestion, "status"))
+	a.Suggestion, a.Kept = l.KeptFields.stored(textOf(l.KeptFields.Suggestion, "status"))
+	if l.StatusUpdatedByUserID != nil {
+		a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{{Key: "statusUpdatedByUserId", Value: encode(l.StatusUpdatedByUserID)}})
 	}
-	a.Kept = keep(encode(struct {
-		KeptFields
-		StatusUpdatedByUserID *string `json:"statusUpdatedByUserId,omitzero"`
-	}{kept, l.StatusUpdatedByUserID}))
 	return a
 }
 
@@ -82,7 +76,7 @@ func (l *AnnotationLine) Thread(comments []collab.Comment, now collab.Millis) *c
 		t.Status, t.StatusID = completeStatus(nil, ""), openStatus
 	}
 	if l.SourceType == nil && len(comments) > 0 {
-		t.ByAgent = member(comments[0].Kept, "agent") != nil
+		t.ByAgent = comments[0].Agent != nil
 	}
 	t.CreatedAt, t.LastUpdated = l.Times.resolve(now)
 	for i := range comments {
@@ -214,7 +208,7 @@ var fieldNames = map[string]string{
 	"Context": "context", "Priority": "priority", "CreatedAt": "createdAt", "ResolvedBy": "resolvedByUserId", "ResolvedAt": "resolvedAt",
 	"ByAgent": "sourceType", "Visibility": "visibility", "Text": "commentText", "HTML": "commentHtml", "ResolverUsed": "isCommentResolverUsed",
 	"TextAvailable": "isCommentTextAvailable", "TaggedUserContacts": "taggedUserContacts", "Attachments": "attachments",
-	"Reactions": "reactions", "LastUpdated": "lastUpdated", "ContextShown": "contextShared",
+	"Reactions": "reactions", "LastUpdated": "lastUpdated", "ContextShown": "contextShared", "Suggestion": "suggestion", "Agent": "agent",
 }
 
 // differs returns the names of the fields of want that are set and have other values in existing,
@@ -227,9 +221,9 @@ func differs(want, existing any) (names []string) {
 		switch value := a.Interface().(type) {
 		case collab.JSON:
 			if name == "Kept" {
-				for of, sent := range rpc.Members(value) {
-					if !SameJSON(sent, member(b.Interface().(collab.JSON), of)) {
-						names = append(names, of)
+				for field, sent := range rpc.Members(value) {
+					if !SameJSON(sent, member(b.Interface().(collab.JSON), field)) {
+						names = append(names, field)
 					}
 				}
 			} else if fieldNames[name] != "" && value != nil && !SameJSON(value, b.Interface().(collab.JSON)) {
@@ -256,7 +250,7 @@ func SameJSON(a, b collab.JSON) bool {
 // WholeHead returns the stored form of an annotation without its comments.
 func WholeHead(t *collab.Thread) *Annotation {
 	a := reader{}.thread(t)
-	a.Suggestion = member(t.Kept, "suggestion")
+	a.Suggestion = t.Suggestion
 	return a
 }
 

@@ -147,13 +147,13 @@ func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 	d.Status = rpc.Opt[Status]{Value: Status{ID: resolvedStatus}, Raw: defaultStatuses[resolvedStatus]}
 }
 
-// suggestion returns the suggestion of an annotation after an update, nil if it is unchanged. A
+// suggestion returns the suggestion of an annotation after an update, which may be unchanged. A
 // person's decision keeps its content, and returns FAILED_PRECONDITION if it is not pending.
 func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (collab.JSON, error) {
 	status := a.SuggestionStatus()
 	switch sent := d.Suggestion; {
 	case !sent.Sent() || status == "" && d.byPerson == nil:
-		return nil, nil
+		return a.Suggestion, nil
 	case d.byPerson == nil:
 		return withStatus(sent.Raw, textOf(sent.Raw, "status")), nil
 	case status == "":
@@ -161,7 +161,7 @@ func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (colla
 	case status != pending:
 		return nil, collab.Errorf(collab.FailedPrecondition, "the suggestion is already %s", status)
 	}
-	made := merge(member(a.Kept, "suggestion"), d.Suggestion.Raw)
+	made := merge(a.Suggestion, d.Suggestion.Raw)
 	return merge(made, rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
 }
 

@@ -298,7 +298,7 @@ func (u *update) comment(c *collab.Comment) (changed bool, err error) {
 
 // size returns the bytes of the fields of an annotation that a person can set.
 func size(a *collab.Annotation) int {
-	return len(a.Location) + len(a.TargetElement) + len(a.Context) + len(a.Kept) + len(encode(a.Visibility))
+	return len(a.Location) + len(a.TargetElement) + len(a.Context) + len(a.Suggestion) + len(a.Kept) + len(encode(a.Visibility))
 }
 
 // head updates the head of an annotation: users first, then updatedData. It returns errUnchanged if

@@ -104,7 +104,7 @@ const maxSuggested = 500 // characters of a text of a suggestion
 // SuggestionOf returns the suggestion of a thread, nil if the thread is none or there is nothing to
 // show.
 func SuggestionOf(head *collab.Annotation) *Suggestion {
-	s := head.Suggestion()
+	s := head.Suggested()
 	if s == nil {
 		return nil
 	}

@@ -28,26 +28,26 @@ func TestDerive(t *testing.T) {
 		return n
 	}
 	suggested := func(status string) collab.JSON {
-		return collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"10 a","newValue":"12","status":"` + status + `","rejectReason":"No"}}`)
+		return collab.JSON(`{"oldValue":"10 a","newValue":"12","status":"` + status + `","rejectReason":"No"}`)
 	}
 	for _, test := range []struct {
 		n              collab.Notification
-		kept           collab.JSON
+		suggestion     collab.JSON
 		text           string
 		mentioned      bool
 		headline, body string
 	}{
 		{of(collab.AnnotationAdded), suggested("pending"), "better", false, "Ann suggested a change", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
 		{of(collab.AnnotationAdded), suggested("pending"), "better", true, "Ann mentioned you", "Old text: 10 a\nNew text: 12\n\nbetter\nAttached: f"},
-		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion","suggestion":{"newValue":""}}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: (without text)\n\nAttached: f"},
-		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion"}`), "", false, "Ann suggested a change", "Attached: f"},
-		{of(collab.AnnotationAdded), collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":null,"newValue":{"a":[1]}}}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: {\"a\":[1]}\n\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"newValue":"","status":"pending"}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: (without text)\n\nAttached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"status":"pending"}`), "", false, "Ann suggested a change", "Attached: f"},
+		{of(collab.AnnotationAdded), collab.JSON(`{"oldValue":null,"newValue":{"a":[1]},"status":"pending"}`), "", false, "Ann suggested a change", "Old text: quote\nNew text: {\"a\":[1]}\n\nAttached: f"},
 		{of(collab.CommentAdded), suggested("rejected"), "better", false, "Ann replied", "better\nAttached: f"},
 		{of(collab.CommentAdded), nil, "", false, "Ann replied", "Attached: f"},
 	} {
 		test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
 		c := collab.Comment{Text: &test.text, Attachments: collab.JSON(`[{"attachmentId":1,"name":"f"}]`)}
-		th := &collab.Thread{Annotation: collab.Annotation{Kept: test.kept, TargetElement: collab.JSON(`{"targetText":"quote"}`)}, Comments: []collab.Comment{c}}
+		th := &collab.Thread{Annotation: collab.Annotation{Suggestion: test.suggestion, TargetElement: collab.JSON(`{"targetText":"quote"}`)}, Comments: []collab.Comment{c}}
 		Derive(&test.n, th, Reader{UserID: "bob", Mentioned: test.mentioned})
 		if got := test.n.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || test.n.Body != test.body {
 			t.Errorf("%q, %q; want %q, %q", got, test.n.Body, test.headline, test.body)
@@ -57,9 +57,9 @@ func TestDerive(t *testing.T) {
 		collab.SuggestionAccepted: "A suggestion was accepted", collab.SuggestionRejected: "A suggestion was rejected", collab.AnnotationAdded: "A change was suggested",
 	} {
 		n, body := of(kind), "Old text: 10 a\nNew text: 12"
-		th := &collab.Thread{Annotation: collab.Annotation{Kept: suggested("accepted")}}
+		th := &collab.Thread{Annotation: collab.Annotation{Suggestion: suggested("accepted")}}
 		if kind == collab.SuggestionRejected {
-			th.Kept, body = suggested("rejected"), body+"\nReason: No"
+			th.Suggestion, body = suggested("rejected"), body+"\nReason: No"
 		}
 		Derive(&n, th, Reader{})
 		if got := n.RenderHeadline().For(collab.User{}); got != want || n.Body != body {

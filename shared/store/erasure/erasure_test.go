@@ -203,7 +203,8 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	w.thread(doc, "of the person", func(th *collab.Thread) {
 		th.AssignedTo, th.ResolvedBy = user, person
 		th.Context = collab.JSON(`{"reviewer":` + string(user) + `,"note":"` + words + `"}`)
-		th.Kept = collab.JSON(`{"type":"suggestion","statusUpdatedByUserId":"` + person + `","suggestion":{"status":"accepted","summary":"` + words + `"}}`)
+		th.Suggestion = collab.JSON(`{"status":"accepted","summary":"` + words + `"}`)
+		th.Kept = collab.JSON(`{"statusUpdatedByUserId":"` + person + `"}`)
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
 	}, comment(1, person, words), comment(2, "bob", "fine, {{"+person+"}}"), comment(3, person, words), comment(4, person, words))
 	w.thread(doc, "alone", func(th *collab.Thread) {
@@ -213,11 +214,12 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged.HTML = new("<p>ask {{" + person + "}}</p>")
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
 	tagged.Removed = &collab.Mentions{Users: []string{person, "cid"}}
+	tagged.Agent = collab.JSON(`{"runBy":` + string(user) + `}`)
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
 	tagged.Reactions = collab.Reactions{{Emoji: "👍", Users: []string{person, "cid"}}, {Emoji: "🎉", Users: []string{person}}}
 	w.thread(doc, "of bob", func(th *collab.Thread) {
 		th.AssignedTo = user
-		th.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","resolvedBy":` + string(user) + `,"rejectReason":"` + words + `"}}`)
+		th.Suggestion = collab.JSON(`{"status":"rejected","resolvedBy":` + string(user) + `,"rejectReason":"` + words + `"}`)
 	}, tagged)
 	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
 	w.must(err)
@@ -450,18 +452,19 @@ func TestEscaped(t *testing.T) {
 	const escaped, named = `"pia\u002d4711"`, `{"userId":"pia\u002d4711","name":"\u0050ia"}`
 	c := comment(1, "bob", "x")
 	c.TaggedUserContacts = collab.JSON(`[{"userId":` + escaped + `,"contact":` + named + `}]`)
-	c.Kept = collab.JSON(`{"agent":{"by":` + named + `},"progress":{"visibleToUserIds":[` + escaped + `,"bob"]}}`)
+	c.Agent, c.Kept = collab.JSON(`{"by":`+named+`}`), collab.JSON(`{"progress":{"visibleToUserIds":[`+escaped+`,"bob"]}}`)
 	w.thread(doc, "a", func(th *collab.Thread) {
 		th.AssignedTo, th.Kept = collab.JSON(named), collab.JSON(`{"statusUpdatedByUserId":`+escaped+`,"actions":[{"of":`+named+`}]}`)
 	}, c)
 	w.run(w.erase([]string{person}))
 	th, err := w.threads.RecentComments(t.Context(), doc, "a", collab.MaxCommentID, 1)
 	w.must(err)
-	got := []collab.JSON{th.AssignedTo, th.Kept, th.Comments[0].TaggedUserContacts, th.Comments[0].Kept}
+	got := []collab.JSON{th.AssignedTo, th.Kept, th.Comments[0].TaggedUserContacts, th.Comments[0].Agent, th.Comments[0].Kept}
 	const erased = `{"userId":"erased-user","name":"erased user"}`
 	want := []collab.JSON{
 		collab.JSON(erased), collab.JSON(`{"actions":[{"of":` + erased + `}],"statusUpdatedByUserId":"erased-user"}`),
-		collab.JSON(`[{"contact":` + erased + `,"userId":"erased-user"}]`), collab.JSON(`{"agent":{"by":` + erased + `},"progress":{"visibleToUserIds":["bob"]}}`),
+		collab.JSON(`[{"contact":` + erased + `,"userId":"erased-user"}]`), collab.JSON(`{"by":` + erased + `}`),
+		collab.JSON(`{"progress":{"visibleToUserIds":["bob"]}}`),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
@@ -667,7 +670,7 @@ func TestOthersStay(t *testing.T) {
 			w.thread(doc, "of other", func(th *collab.Thread) {
 				th.LocationID, th.Location = id, collab.JSON(`{"id":"`+id+`"}`)
 				th.TargetElement, th.AssignedTo = collab.JSON(`{"elementId":"`+id+`"}`), other
-				th.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","resolvedBy":` + string(other) + `,"rejectReason":"` + id + `"}}`)
+				th.Suggestion = collab.JSON(`{"status":"rejected","resolvedBy":` + string(other) + `,"rejectReason":"` + id + `"}`)
 			}, c)
 		}
 		before := w.inAll("thread", "comment", "notification")

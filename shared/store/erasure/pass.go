@@ -159,42 +159,33 @@ func (r *pass) head(it store.Item) store.Item {
 		it[keys.By] = store.Text(pk + "#U#" + collab.ErasedUser)
 	}
 	delete(it, "ctx")
-	return changeKept(it, func(kept map[string]json.RawMessage) bool {
-		var left struct {
-			Status string `json:"status,omitempty"`
-		}
-		_ = json.Unmarshal(kept["suggestion"], &left) // nothing else is kept in any case
-		text, err := collab.EncodeJSON(left)
-		kept["suggestion"] = json.RawMessage(text)
-		return err == nil
+	return changeSuggestion(it, func(suggestion map[string]json.RawMessage) {
+		maps.DeleteFunc(suggestion, func(name string, _ json.RawMessage) bool { return name != "status" })
 	})
 }
 
 // reason removes the reason of a suggestion's rejection by an erased user.
 func reason(it store.Item) store.Item {
-	return changeKept(it, func(kept map[string]json.RawMessage) bool {
-		var by struct{ ResolvedBy collab.User }
-		var suggestion map[string]json.RawMessage
-		if json.Unmarshal(kept["suggestion"], &by) != nil || by.ResolvedBy.UserID != collab.ErasedUser ||
-			json.Unmarshal(kept["suggestion"], &suggestion) != nil || suggestion["rejectReason"] == nil {
-			return false
+	return changeSuggestion(it, func(suggestion map[string]json.RawMessage) {
+		var by collab.User
+		if json.Unmarshal(suggestion["resolvedBy"], &by) == nil && by.UserID == collab.ErasedUser {
+			delete(suggestion, "rejectReason")
 		}
-		delete(suggestion, "rejectReason")
-		text, err := collab.EncodeJSON(suggestion)
-		kept["suggestion"] = json.RawMessage(text)
-		return err == nil
 	})
 }
 
-// changeKept changes the kept fields of a head that has a suggestion. change reports whether it
-// changes them.
-func changeKept(it store.Item, change func(kept map[string]json.RawMessage) bool) store.Item {
-	var kept map[string]json.RawMessage
-	if json.Unmarshal([]byte(it.Text("kept")), &kept) != nil || kept["suggestion"] == nil || !change(kept) {
+// changeSuggestion changes the members of the suggestion of a head, if it is one.
+func changeSuggestion(it store.Item, change func(members map[string]json.RawMessage)) store.Item {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(it.Text("sug")), &members) != nil {
 		return it
 	}
-	if text, err := collab.EncodeJSON(kept); err == nil {
-		it["kept"] = store.Text(string(text))
+	before := len(members)
+	if change(members); len(members) == before {
+		return it
+	}
+	if text, err := collab.EncodeJSON(members); err == nil {
+		it["sug"] = store.Text(string(text))
 	}
 	return it
 }

@@ -256,7 +256,7 @@ func (w *writing) addFindings() map[string]finding {
 			storetest.ByAgent(th, fmt.Sprintf(`{"agentId":%q,"url":%q}`, f.agent, f.page+"#top"))
 		}
 		if f.suggestion != "" {
-			th.Kept = collab.JSON(fmt.Sprintf(`{"type":"suggestion","suggestion":{"status":%q}}`, f.suggestion))
+			th.Suggestion = collab.JSON(fmt.Sprintf(`{"status":%q}`, f.suggestion))
 		}
 		w.must(w.AddAnnotation(w.t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
 	})

@@ -128,11 +128,8 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 
 // agentOf returns the agent of the comment, nil for none.
 func agentOf(c *collab.Comment) (agent *struct{ AgentID, ExecutionID, AgentType, AgentSource, URL string }) {
-	var kept struct {
-		Agent *struct{ AgentID, ExecutionID, AgentType, AgentSource, URL string }
-	}
-	_ = json.Unmarshal(c.Kept, &kept) // absent without an agent
-	return kept.Agent
+	_ = json.Unmarshal(c.Agent, &agent) // nil without an agent
+	return agent
 }
 
 func matchesAgent(t *collab.Thread, f *collab.AgentFilter) bool {
@@ -154,7 +151,7 @@ func matchesAgent(t *collab.Thread, f *collab.AgentFilter) bool {
 	external := f.Type == "external" && agent.AgentType == "" && agent.AgentSource == "external"
 	return is(f.ID, agent.AgentID) && is(f.Execution, agent.ExecutionID) && is(f.Source, agent.AgentSource) &&
 		(is(f.Type, agent.AgentType) || external) && (f.Pages == nil || slices.Contains(f.Pages, page)) &&
-		(!f.Suggestions || strings.Contains(string(t.Kept), `"pending"`))
+		(!f.Suggestions || strings.Contains(string(t.Suggestion), `"pending"`))
 }
 
 // walk returns the result of a query. nil is an id that does not exist.
@@ -375,7 +372,7 @@ func testModel(t *testing.T, s *Store) {
 					comments[i].TaggedUserContacts = collab.JSON(fmt.Sprintf(`[{"userId":%q,"text":"\"userId\":\"u\""}]`, tagged[0]))
 				}
 				if agent := drawAgent(t); agent != "" {
-					comments[i].Kept = collab.JSON(`{"agent":` + agent + `}`)
+					comments[i].Agent = collab.JSON(agent)
 				}
 				comments[i].CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
 				earliest := max(comments[i].CreatedAt, m.clock-rapid.SampledFrom([]int64{100, m.clock}).Draw(t, "lately"))
@@ -404,10 +401,10 @@ func testModel(t *testing.T, s *Store) {
 				if rapid.IntRange(0, 4).Draw(t, "bare") > 0 {
 					th.Comments = drawComments(t, 1)
 					th.SetCreator(&th.Comments[0])
-					th.ByAgent = th.Comments[0].Kept != nil
+					th.ByAgent = th.Comments[0].Agent != nil
 				}
 				if status := rapid.SampledFrom([]string{"", "pending", "accepted"}).Draw(t, "suggestion"); status != "" {
-					th.Kept = collab.JSON(fmt.Sprintf(`{"type":"suggestion","suggestion":{"status":%q}}`, status))
+					th.Suggestion = collab.JSON(fmt.Sprintf(`{"status":%q}`, status))
 				}
 				th.LastUpdated = th.Latest()
 				th.key = th.LastUpdated

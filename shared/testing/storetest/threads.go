@@ -27,5 +27,5 @@ func Thread(id, creator string, n int) *collab.Thread {
 
 // ByAgent gives the first comment of an annotation an agent, as JSON.
 func ByAgent(t *collab.Thread, agent string) {
-	t.ByAgent, t.Comments[0].Kept = true, collab.JSON(`{"agent":`+agent+`}`)
+	t.ByAgent, t.Comments[0].Agent = true, collab.JSON(agent)
 }
