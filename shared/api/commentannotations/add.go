@@ -42,10 +42,22 @@ func (a *NewAnnotation) Validate(m *rpc.Violations) {
 	checkSuggestion(m, a.Suggestion)
 }
 
-// checkNames rejects a field that is sent under both its names.
-func checkNames(m *rpc.Violations, name string, sent bool, other string, otherSent bool) {
-	if sent && otherSent {
-		m.Add(other, "cannot be combined with %s: it is another name of it", name)
+// Fill bounds a person's suggestion and context, and rejects the members of a decision.
+func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
+	a.byPerson = true
+	checkSize(m, "suggestion", a.Suggestion, maxSuggestion)
+	for name := range rpc.Members(a.Suggestion) {
+		if slices.Contains([]string{"resolvedBy", "resolvedAt", "rejectReason"}, name) {
+			m.Add(rpc.PathOf("suggestion", name), "is set by a decision")
+		}
+	}
+	checkSize(m, "context", a.Context, maxContext)
+	if a.TargetElement != nil {
+		checkTarget(m, a.TargetElement)
+	}
+	size := len(encode(a.Location)) + len(encode(a.TargetElement)) + len(a.Context) + len(a.Suggestion) + len(encode(a.Visibility)) + len(encode(a.VisibilityConfig))
+	if size > maxHead {
+		m.Add("", "must be at most %d bytes without its comments, not %d", maxHead, size)
 	}
 }
 
@@ -62,6 +74,12 @@ type AnnotationComment struct {
 }
 
 func (c *AnnotationComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
+
+// Fill makes the person the author, with the agent of the token, and turns notifications on.
+func (c *AnnotationComment) Fill(p *collab.Person, m *rpc.Violations) {
+	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
+	checkSize(m, "context", c.Context, maxContext)
+}
 
 // AddResult is the outcome of one annotation.
 type AddResult struct {
@@ -83,6 +101,21 @@ func (r *AddRequest) Validate(m *rpc.Violations) {
 		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibility", i), r.OrganizationID, a.Visibility)
 		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibilityConfig", i), r.OrganizationID, a.VisibilityConfig)
+	}
+}
+
+func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	comments := 0
+	for i, a := range r.CommentAnnotations {
+		if comments += len(a.CommentData); len(a.CommentData) == 0 {
+			m.Add(fmt.Sprintf("commentAnnotations[%d].commentData", i), "must have a comment")
+		}
+	}
+	if len(r.CommentAnnotations) > maxAddedThreads {
+		m.Add("commentAnnotations", "must have at most %d items, not %d", maxAddedThreads, len(r.CommentAnnotations))
+	}
+	if comments > maxComments {
+		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", maxComments, comments)
 	}
 }
 

@@ -57,6 +57,12 @@ func (c *NewComment) Validate(m *rpc.Violations) {
 	}
 }
 
+// Fill makes the person the author, with the agent of the token, and turns notifications on.
+func (c *NewComment) Fill(p *collab.Person, m *rpc.Violations) {
+	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
+	checkSize(m, "context", c.Context, maxContext)
+}
+
 // reactions returns the reactions of an imported comment.
 func (c *NewComment) reactions() (list collab.Reactions, err error) {
 	for _, r := range c.Reactions {
@@ -185,4 +191,104 @@ func (t Times) resolve(now collab.Millis) (createdAt, lastUpdated collab.Millis)
 		createdAt = *t.CreatedAt
 	}
 	return createdAt, max(createdAt, lastUpdated)
+}
+
+// TaggedUser is a tagged user or group. The text of the tag is in Tag, because some requests lack
+// it.
+type TaggedUser struct {
+	UserID  string       `json:"userId,omitempty" rule:"id" person:"in,out" doc:"The user; required without organizationUserGroupId"`
+	Contact *collab.User `json:"contact,omitempty" person:"out"`
+	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"A group, instead of a user: up to 200 of its users with access to the annotation are notified"`
+}
+
+func (t *TaggedUser) Validate(m *rpc.Violations) {
+	switch {
+	case t.UserID == "" && t.GroupID == "":
+		m.Add("userId", "is required")
+	case t.GroupID != "" && (t.UserID != "" || t.Contact != nil):
+		m.Add("organizationUserGroupId", "cannot be combined with userId or contact")
+	}
+	if t.UserID != "" && t.Contact != nil && t.Contact.UserID != t.UserID {
+		m.Add("contact.userId", "must be the userId of the tag")
+	}
+}
+
+// Tag is a TaggedUser with the text of the tag.
+type Tag struct {
+	TaggedUser
+	Text *string `json:"text,omitempty" person:"out" doc:"The text of the tag"`
+}
+
+// Attachment is a file of a comment.
+type Attachment struct {
+	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0" person:"in,out" doc:"Unique in its comment"`
+	Name         *string     `json:"name,omitempty" person:"in,out" doc:"File name"`
+	BucketPath   *string     `json:"bucketPath,omitempty" doc:"Its path in your storage"`
+	Size         *int64      `json:"size,omitempty" rule:"min=0" person:"in,out" doc:"In bytes"`
+	Type         *string     `json:"type,omitempty" person:"in,out" doc:"The kind of file, such as image, video or document"`
+	URL          *string     `json:"url,omitempty" person:"in,out" doc:"Address to download it from"`
+	Thumbnail    *string     `json:"thumbnail,omitempty" person:"in,out" doc:"Address of a small picture of it"`
+	MimeType     *string     `json:"mimeType,omitempty" person:"in,out" doc:"Its MIME type"`
+	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form"`
+}
+
+// checkAttachments rejects duplicate attachment ids of one comment.
+func checkAttachments(m *rpc.Violations, attachments []Attachment) {
+	rpc.Unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
+}
+
+// CommentKind is the kind of content of a comment.
+type CommentKind string
+
+func (CommentKind) Values() []string { return []string{"text"} }
+
+// CommentStatus is the last change of a comment.
+type CommentStatus string
+
+func (CommentStatus) Values() []string { return []string{"added", "updated"} }
+
+// Reaction is an emoji in a response.
+type Reaction struct {
+	Emoji string    `json:"emoji" rule:"required" person:"out" doc:"One emoji"`
+	Count int64     `json:"count" person:"out" doc:"Number of users"`
+	Users []Reactor `json:"users" rule:"required,max=50" person:"out" doc:"The first 50, earliest first; a person who reacted is always among them, as the first if not otherwise"`
+}
+
+func (r *Reaction) Validate(m *rpc.Violations) { checkEmoji(m, r.Emoji) }
+
+// checkEmoji requires one emoji.
+func checkEmoji(m *rpc.Violations, text string) {
+	if text != "" && !collab.IsEmoji(text) {
+		m.Add("emoji", "must be one emoji")
+	}
+}
+
+// Reactor is a user that reacted.
+type Reactor struct {
+	UserID string `json:"userId" rule:"required,id" person:"out"`
+}
+
+// Comment is a comment in a response.
+type Comment struct {
+	CommentID   int64       `json:"commentId" person:"out"`
+	CommentText *string     `json:"commentText,omitzero" person:"out"`
+	CommentHTML *string     `json:"commentHtml,omitzero" person:"out"`
+	Context     collab.JSON `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
+	SharedContext
+	IsCommentResolverUsed  *bool                    `json:"isCommentResolverUsed,omitzero"`
+	IsCommentTextAvailable *bool                    `json:"isCommentTextAvailable,omitzero"`
+	From                   rpc.Stored[collab.User]  `json:"from" person:"out"`
+	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero" person:"out"`
+	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero" person:"out"`
+	Reactions              []Reaction               `json:"reactions,omitzero" person:"out" doc:"Absent if there are none"`
+	KeptCommentFields
+	Type                    CommentKind      `json:"type,omitzero" doc:"Always text"`
+	Status                  CommentStatus    `json:"status,omitzero" doc:"updated if it was changed after its creation"`
+	ReactionAnnotationIDs   []string         `json:"reactionAnnotationIds,omitzero" doc:"Always empty: see reactions"`
+	Recorders               []collab.JSON    `json:"recorders,omitzero" rule:"each=object" doc:"Always empty"`
+	CustomList              []collab.JSON    `json:"customList,omitzero" rule:"each=object" doc:"Always empty"`
+	ToOrganizationUserGroup []collab.JSON    `json:"toOrganizationUserGroup,omitzero" rule:"each=object" doc:"Always empty: see taggedUserContacts"`
+	CreatedAt               collab.Timestamp `json:"createdAt" person:"out"`
+	LastUpdated             collab.Timestamp `json:"lastUpdated" person:"out"`
+	AddedAt                 collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
 }

@@ -27,6 +27,12 @@ func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkComments(m, "comments", r.Comments)
 }
 
+func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if len(r.CommentData) > maxComments {
+		m.Add("commentData", "must have at most %d items, not %d", maxComments, len(r.CommentData))
+	}
+}
+
 // comments returns the comments and the name of their field.
 func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 	if r.Comments != nil {
@@ -128,9 +134,4 @@ func (s *Service) readByAuthors(
 		}
 		return nil
 	}
-}
-
-// checkAttachments rejects duplicate attachment ids of one comment.
-func checkAttachments(m *rpc.Violations, attachments []Attachment) {
-	rpc.Unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
 }

@@ -17,6 +17,10 @@ type DeleteCommentsRequest struct {
 	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments by any of these users"`
 }
 
+func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	checkNamedComments(m, r.CommentIDs)
+}
+
 // DeleteCommentResult is the outcome of one comment.
 type DeleteCommentResult struct {
 	rpc.Outcome

@@ -24,16 +24,6 @@ type ListedComment struct {
 	IsDraft bool `json:"isDraft" doc:"Always false: drafts are not stored"`
 }
 
-// CommentKind is the kind of content of a comment.
-type CommentKind string
-
-func (CommentKind) Values() []string { return []string{"text"} }
-
-// CommentStatus is the last change of a comment.
-type CommentStatus string
-
-func (CommentStatus) Values() []string { return []string{"added", "updated"} }
-
 func (r reader) listed(c *collab.Comment) *ListedComment {
 	return &ListedComment{Comment: r.comment(c)}
 }

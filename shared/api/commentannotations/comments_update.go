@@ -78,12 +78,23 @@ func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
 	}
 }
 
+func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	checkNamedComments(m, r.CommentIDs)
+	r.TriggerNotification = true
+}
+
 // Validate rejects rights in a context, duplicate attachment ids, and more tagged users than an
 // event allows.
 func (d *CommentData) Validate(m *rpc.Violations) {
 	checkContext(m, "context", d.Context.Value)
 	checkAttachments(m, d.Attachments.Value)
 	checkPeople(m, "taggedUserContacts", []NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}})
+}
+
+// Fill bounds a person's context.
+func (d *CommentData) Fill(_ *collab.Person, m *rpc.Violations) {
+	d.byPerson = true
+	checkSize(m, "context", d.Context.Raw, maxContext)
 }
 
 // CommentsUpdate is POST /v2/commentannotations/comments/update.

@@ -31,6 +31,8 @@ func (r *DeleteRequest) Validate(m *rpc.Violations) {
 	}
 }
 
+func (r *DeleteRequest) Fill(_ *collab.Person, m *rpc.Violations) { checkNamed(m, r.AnnotationIDs) }
+
 // agent returns the selector of agents, nil for none.
 func (r *DeleteRequest) agent() *collab.AgentFilter {
 	if r.AgentID == nil && r.AgentSuggestions == nil && r.AgentURLs == nil {

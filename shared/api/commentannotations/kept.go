@@ -95,3 +95,30 @@ func checkContext(m *rpc.Violations, field string, context collab.JSON) {
 		}
 	}
 }
+
+// changeContext applies an update of a context. A person replaces that of a person only.
+func changeContext(stored *collab.JSON, shown *bool, sent rpc.Opt[collab.JSON], byPerson bool) error {
+	if !sent.Sent() {
+		return nil
+	}
+	if byPerson && *stored != nil && !*shown {
+		return collab.Errorf(collab.FailedPrecondition, "a back end has set the context")
+	}
+	*stored = changeJSON(*stored, sent)
+	*shown = byPerson && *stored != nil
+	return nil
+}
+
+// shownOf returns the members of an agent that persons receive.
+func shownOf(agent collab.JSON) collab.JSON {
+	var shown rpc.Keyed[collab.JSON]
+	for name, value := range rpc.Members(agent) {
+		if name == "agentName" || name == "avatar" || name == "reason" {
+			shown = append(shown, rpc.Member[collab.JSON]{Key: name, Value: value})
+		}
+	}
+	if shown == nil {
+		return nil
+	}
+	return rpc.JSON(shown)
+}

@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -79,4 +80,38 @@ func changeID[T any](stored string, object rpc.Opt[T], sent string) string {
 		return ""
 	}
 	return cmp.Or(sent, stored)
+}
+
+// member returns a member of a JSON object, or nil.
+func member(object collab.JSON, name string) collab.JSON {
+	for n, value := range rpc.Members(object) {
+		if n == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// textOf returns a string member of a JSON object, or "".
+func textOf(object collab.JSON, name string) (text string) {
+	_ = json.Unmarshal(member(object, name), &text)
+	return text
+}
+
+// encode is rpc.JSON, except that it returns nil for a nil pointer or slice.
+func encode(v any) collab.JSON {
+	if text := rpc.JSON(v); string(text) != null {
+		return text
+	}
+	return nil
+}
+
+// decodeKept sets the kept fields of a response.
+func decodeKept(kept collab.JSON, answer any) {
+	if kept == nil {
+		return
+	}
+	if err := json.Unmarshal(kept, answer); err != nil {
+		panic(err) // it was encoded from these fields
+	}
 }

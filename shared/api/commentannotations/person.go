@@ -3,7 +3,6 @@ package commentannotations
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -24,104 +23,10 @@ func checkNamed(m *rpc.Violations, ids []string) {
 	}
 }
 
-func (r *DeleteRequest) Fill(_ *collab.Person, m *rpc.Violations) { checkNamed(m, r.AnnotationIDs) }
-
-func (r *ReadSetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	if r.AnnotationIDs != nil {
-		checkNamed(m, r.AnnotationIDs)
-	}
-}
-
-func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	comments := 0
-	for i, a := range r.CommentAnnotations {
-		if comments += len(a.CommentData); len(a.CommentData) == 0 {
-			m.Add(fmt.Sprintf("commentAnnotations[%d].commentData", i), "must have a comment")
-		}
-	}
-	if len(r.CommentAnnotations) > maxAddedThreads {
-		m.Add("commentAnnotations", "must have at most %d items, not %d", maxAddedThreads, len(r.CommentAnnotations))
-	}
-	if comments > maxComments {
-		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", maxComments, comments)
-	}
-}
-
-func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	if len(r.CommentData) > maxComments {
-		m.Add("commentData", "must have at most %d items, not %d", maxComments, len(r.CommentData))
-	}
-}
-
-// Fill makes the person the author, with the agent of the token, and turns notifications on.
-func (c *AnnotationComment) Fill(p *collab.Person, m *rpc.Violations) {
-	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
-	checkSize(m, "context", c.Context, maxContext)
-}
-
-// Fill makes the person the author, with the agent of the token, and turns notifications on.
-func (c *NewComment) Fill(p *collab.Person, m *rpc.Violations) {
-	c.From, c.Agent, c.TriggerNotification, c.byPerson = p.User(), p.Stamp(), true, true
-	checkSize(m, "context", c.Context, maxContext)
-}
-
-// Fill bounds a person's context.
-func (d *CommentData) Fill(_ *collab.Person, m *rpc.Violations) {
-	d.byPerson = true
-	checkSize(m, "context", d.Context.Raw, maxContext)
-}
-
 func checkNamedComments(m *rpc.Violations, ids []int64) {
 	if len(ids) == 0 || len(ids) > maxComments {
 		m.Add("commentIds", "must name 1 to %d comments", maxComments)
 	}
-}
-
-func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	checkNamedComments(m, r.CommentIDs)
-}
-
-func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	checkNamedComments(m, r.CommentIDs)
-	r.TriggerNotification = true
-}
-
-// Fill requires annotationIds, allows only the statuses OPEN and RESOLVED, records the person as
-// the one who set the status, and turns notifications on.
-func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
-	checkNamed(m, r.AnnotationIDs)
-	if r.UpdatedData == nil {
-		return
-	}
-	d := &r.UpdatedData.Value
-	r.TriggerNotification = d.Status.Sent() || d.visibility().Sent()
-	if !d.Status.Sent() {
-		return
-	}
-	switch d.Status.Value.ID {
-	case resolvedStatus:
-		d.ResolvedByUserID = sent(p.UserID)
-	case openStatus:
-	default:
-		m.Add("updatedData.status.id", "must be %s or %s: only a back end can set another", openStatus, resolvedStatus)
-		return
-	}
-	d.Status.Raw, d.StatusUpdatedByUserID = defaultStatuses[d.Status.Value.ID], sent(p.UserID)
-}
-
-// sent returns a field as if a request had sent it.
-func sent(text string) rpc.Opt[string] { return rpc.Opt[string]{Value: text, Raw: rpc.JSON(text)} }
-
-// mine returns the Sight of the call's person, or nil for a back end. A call has one, which caches
-// the access to documents.
-func (s *Service) mine(call *rpc.Call) collab.Sight {
-	if call.Person == nil {
-		return nil
-	}
-	if call.Sight == nil {
-		call.Sight = s.Access.Person(call.Settings, call.Person, call.Writes)
-	}
-	return call.Sight
 }
 
 // known returns the profiles of users in a document, with their addresses.

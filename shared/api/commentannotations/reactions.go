@@ -2,50 +2,11 @@ package commentannotations
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
-
-// Reaction is an emoji in a response.
-type Reaction struct {
-	Emoji string    `json:"emoji" rule:"required" person:"out" doc:"One emoji"`
-	Count int64     `json:"count" person:"out" doc:"Number of users"`
-	Users []Reactor `json:"users" rule:"required,max=50" person:"out" doc:"The first 50, earliest first; a person who reacted is always among them, as the first if not otherwise"`
-}
-
-func (r *Reaction) Validate(m *rpc.Violations) { checkEmoji(m, r.Emoji) }
-
-// checkEmoji requires one emoji.
-func checkEmoji(m *rpc.Violations, text string) {
-	if text != "" && !collab.IsEmoji(text) {
-		m.Add("emoji", "must be one emoji")
-	}
-}
-
-// Reactor is a user that reacted.
-type Reactor struct {
-	UserID string `json:"userId" rule:"required,id" person:"out"`
-}
-
-// maxReactors is the number of users that a response lists for each emoji.
-const maxReactors = 50
-
-// reactions returns reactions as the reader receives them.
-func (r reader) reactions(stored collab.Reactions) []Reaction {
-	var list []Reaction
-	for _, of := range stored {
-		users := of.Users[:min(len(of.Users), maxReactors)]
-		if r.person != "" && slices.Contains(of.Users[len(users):], r.person) {
-			users = append([]string{r.person}, users[:maxReactors-1]...)
-		}
-		shown := collab.Map(users, func(id string) Reactor { return Reactor{id} })
-		list = append(list, Reaction{of.Emoji, int64(len(of.Users)), shown})
-	}
-	return list
-}
 
 // ReactionRequest adds or deletes a reaction of a user to a comment.
 type ReactionRequest struct {

@@ -17,6 +17,12 @@ type ReadSetRequest struct {
 	ReadAt *collab.Millis `json:"readAt" rule:"notnull,time" doc:"Mark comments up to this time. Ignored if the user has a later mark. Default: now"`
 }
 
+func (r *ReadSetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if r.AnnotationIDs != nil {
+		checkNamed(m, r.AnnotationIDs)
+	}
+}
+
 // ReadSet is POST /v2/commentannotations/read/set.
 func ReadSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,

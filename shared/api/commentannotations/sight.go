@@ -14,6 +14,18 @@ type AsUser struct {
 	AsUserID *string `json:"asUserId" rule:"notnull,id" person:"self" doc:"Only content that this person can see; other content does not exist. Default: everything"`
 }
 
+// mine returns the Sight of the call's person, or nil for a back end. A call has one, which caches
+// the access to documents.
+func (s *Service) mine(call *rpc.Call) collab.Sight {
+	if call.Person == nil {
+		return nil
+	}
+	if call.Sight == nil {
+		call.Sight = s.Access.Person(call.Settings, call.Person, call.Writes)
+	}
+	return call.Sight
+}
+
 // sight returns a filter for content that all the named people can see, skipping "". It returns
 // nil, meaning no limit, if nobody is named.
 func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
@@ -35,6 +47,28 @@ func viewersOf(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) 
 		err = collab.NoDocument(doc.Organization, doc.Document)
 	}
 	return found[doc], err
+}
+
+// begin opens the document of a request. It returns the errors of Directory.OpenDocument and
+// request.Request.Raises, and NOT_FOUND if a person cannot see the document.
+func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
+	if err := call.Raises(raise); err != nil {
+		return collab.DocumentRef{}, err
+	}
+	doc, err := s.open(ctx, call, t, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
+	if sight := s.mine(call); sight != nil && err == nil {
+		_, err = viewersOf(ctx, sight, doc)
+	}
+	return doc, err
+}
+
+// open is Directory.OpenDocument. For a person, a disabled document is NOT_FOUND.
+func (s *Service) open(ctx context.Context, call *rpc.Call, t Target, create collab.CreateFlags) (collab.DocumentRef, error) {
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
+	if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
+		err = collab.NoDocument(t.OrganizationID, t.DocumentID)
+	}
+	return doc, err
 }
 
 // checkVisibility rejects a visibility without an audience, or of another organization than the

@@ -48,6 +48,32 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	}
 }
 
+// Fill requires annotationIds, allows only the statuses OPEN and RESOLVED, records the person as
+// the one who set the status, and turns notifications on.
+func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
+	checkNamed(m, r.AnnotationIDs)
+	if r.UpdatedData == nil {
+		return
+	}
+	d := &r.UpdatedData.Value
+	r.TriggerNotification = d.Status.Sent() || d.visibility().Sent()
+	if !d.Status.Sent() {
+		return
+	}
+	switch d.Status.Value.ID {
+	case resolvedStatus:
+		d.ResolvedByUserID = sent(p.UserID)
+	case openStatus:
+	default:
+		m.Add("updatedData.status.id", "must be %s or %s: only a back end can set another", openStatus, resolvedStatus)
+		return
+	}
+	d.Status.Raw, d.StatusUpdatedByUserID = defaultStatuses[d.Status.Value.ID], sent(p.UserID)
+}
+
+// sent returns a field as if a request had sent it.
+func sent(text string) rpc.Opt[string] { return rpc.Opt[string]{Value: text, Raw: rpc.JSON(text)} }
+
 // people returns the acting users: the creator, the users of the status and the resolution, and
 // actionUser.
 func (r *UpdateRequest) people() []string {
