@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -118,13 +121,6 @@ func replaceComment(it store.Item) store.Write {
 		w.Put.ExpressionAttributeValues = store.Item{":of": mark}
 	}
 	return w
-}
-
-func bytes(items []store.Item) (n int) {
-	for _, it := range items {
-		n += it.Size()
-	}
-	return n
 }
 
 func tooMuch(field string) error {
@@ -386,4 +382,23 @@ func (a *adding) recall(ctx context.Context) (done bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// importedWrite returns the write that remembers which comments of a thread an import adds or
+// finds, so that a later import leaves deleted ones deleted. It belongs in the same transaction as
+// an addition.
+func importedWrite(doc collab.DocumentRef, ann string, at collab.Millis, comments []collab.Comment) store.Write {
+	set := "SET #lu = :lu"
+	w := &types.Update{
+		Key: store.NewItem(keys.ImportedThread(doc, ann)), UpdateExpression: &set,
+		ExpressionAttributeNames:  map[string]string{"#lu": keys.LastUpdated},
+		ExpressionAttributeValues: store.Item{":lu": store.Number(at)},
+	}
+	if len(comments) > 0 {
+		ids := collab.Map(comments, func(c collab.Comment) string { return strconv.FormatInt(c.ID, 10) })
+		set += " ADD #ids :ids"
+		w.ExpressionAttributeNames["#ids"] = keys.ImportedComments
+		w.ExpressionAttributeValues[":ids"] = &types.AttributeValueMemberNS{Value: ids}
+	}
+	return store.Write{Update: w}
 }

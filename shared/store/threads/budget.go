@@ -175,3 +175,10 @@ func (b *budget) width() int {
 	}
 	return max(1, int(n))
 }
+
+func bytes(items []store.Item) (n int) {
+	for _, it := range items {
+		n += it.Size()
+	}
+	return n
+}

@@ -21,13 +21,6 @@ import (
 // is never shown, and the id is free at once. A job, stored before the head is deleted, sweeps the
 // remains later.
 
-func birth(head store.Item) string { return head.Text(keys.AddedBy) }
-
-// belongs reports whether a comment belongs to a head, which may be nil.
-func belongs(comment, head store.Item) bool {
-	return head != nil && comment.Text(keys.Birth) == birth(head)
-}
-
 // DeleteAnnotations deletes annotations with their comments: those with the distinct ids, or, if
 // ids is nil, at most collab.MaxDeleted that the selector matches; a job deletes the rest. It
 // returns their ids, in the order given or in id order, and the errors in that order. An error is
@@ -96,11 +89,6 @@ func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job, from string) (n
 
 func threadIDs(job *outbox.Job) []string {
 	return collab.Map(job.Threads, func(th outbox.JobThread) string { return th.ID })
-}
-
-func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[keys.Key]store.Item, error) {
-	itemKeys := collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })
-	return s.GetAll(ctx, itemKeys, true)
 }
 
 // keepJob reads the existing ones of the annotations, and stores the job that sweeps their remains.
@@ -419,9 +407,6 @@ func (d *commentDeletion) planThread(ctx context.Context, job *outbox.Job, calls
 func (d *commentDeletion) by(comment store.Item) bool {
 	return d.authors == nil || slices.Contains(d.authors, comment.Text(keys.Creator))
 }
-
-// Limits of the search for comments of authors.
-const mostSearched, mostSearchedBytes = 10_000, 10_000_000
 
 // read returns the annotation's comments by the authors: the existing ones of ids, or all if ids is
 // nil.

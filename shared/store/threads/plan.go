@@ -148,6 +148,9 @@ func (p *plan) strong() bool { return p.q.IDs != nil || p.index == "" && p.q.Doc
 // newest reports whether a range of an index by time is read from its end.
 func (p *plan) newest() bool { return p.q.Order == collab.Descending && p.q.IDs == nil }
 
+// quarter is the step of a busy thread's time key, in milliseconds.
+const quarter = 250
+
 // latestKey returns the latest possible time key of an annotation that was last updated at t.
 func latestKey(t collab.Millis) collab.Millis {
 	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)

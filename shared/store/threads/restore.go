@@ -153,25 +153,6 @@ func (s *Store) ImportedThreads(
 	return list, nil
 }
 
-// importedWrite returns the write that remembers which comments of a thread an import adds or
-// finds, so that a later import leaves deleted ones deleted. It belongs in the same transaction as
-// an addition.
-func importedWrite(doc collab.DocumentRef, ann string, at collab.Millis, comments []collab.Comment) store.Write {
-	set := "SET #lu = :lu"
-	w := &types.Update{
-		Key: store.NewItem(keys.ImportedThread(doc, ann)), UpdateExpression: &set,
-		ExpressionAttributeNames:  map[string]string{"#lu": keys.LastUpdated},
-		ExpressionAttributeValues: store.Item{":lu": store.Number(at)},
-	}
-	if len(comments) > 0 {
-		ids := collab.Map(comments, func(c collab.Comment) string { return strconv.FormatInt(c.ID, 10) })
-		set += " ADD #ids :ids"
-		w.ExpressionAttributeNames["#ids"] = keys.ImportedComments
-		w.ExpressionAttributeValues[":ids"] = &types.AttributeValueMemberNS{Value: ids}
-	}
-	return store.Write{Update: w}
-}
-
 // SetImported remembers that an import found an annotation with some comments.
 func (s *Store) SetImported(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) error {
 	_, err := s.Write(ctx, importedWrite(doc, ann, s.Millis(), comments))

@@ -128,10 +128,6 @@ func (s *Store) hasAgent(ctx context.Context, doc collab.DocumentRef, ann string
 	return birth(r.head), f.Matches(r.t), nil
 }
 
-// bornBefore reports whether a request with a lower mark added a head, given as an item or index
-// entry. "" is the highest mark.
-func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
-
 // selectAll reads the heads of a document from the table and skips comments. Since comments waste
 // reads, the reads grow while threads are short, and start small after a long one. See selectPart
 // for from and next; it may return more than most.

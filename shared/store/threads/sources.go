@@ -8,23 +8,6 @@ import (
 	"collabdata/shared/keys"
 )
 
-// source is one range of keys of a walk: whole threads of a document, or entries of an index.
-type source interface {
-	// read returns about want further entries. concurrent is the number of sources that are read at
-	// the same time.
-	read(ctx context.Context, want, concurrent int) (part, error)
-	// position returns the position after the last entry examined.
-	position() position
-	// in returns the range's document, zero if it spans all.
-	in() collab.DocumentRef
-}
-
-type part struct {
-	entries []entry
-	cost    cost
-	done    bool // the source ends here
-}
-
 // sources returns a walk's sources in order, from the walk's position.
 type sources struct {
 	w         *walk

@@ -12,6 +12,7 @@
 package threads
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -44,3 +45,27 @@ func New(d *directory.Store, o *outbox.Store) *Store {
 }
 
 func nameOf(id string) string { return "annotation " + strconv.Quote(id) }
+
+func birth(head store.Item) string { return head.Text(keys.AddedBy) }
+
+// belongs reports whether a comment belongs to a head, which may be nil.
+func belongs(comment, head store.Item) bool {
+	return head != nil && comment.Text(keys.Birth) == birth(head)
+}
+
+// bornBefore reports whether a request with a lower mark added a head, given as an item or index
+// entry. "" is the highest mark.
+func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
+
+// Limits of the search for comments of authors.
+const mostSearched, mostSearchedBytes = 10_000, 10_000_000
+
+const (
+	mostBusy = 1000        // threads with remembered time keys
+	busyFor  = time.Minute // after it, a thread counts as quiet
+)
+
+func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[keys.Key]store.Item, error) {
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })
+	return s.GetAll(ctx, itemKeys, true)
+}

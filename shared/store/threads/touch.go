@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -12,14 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
-
-// quarter is the step of a busy thread's time key, in milliseconds.
-const quarter = 250
-
-const (
-	mostBusy = 1000        // threads with remembered time keys
-	busyFor  = time.Minute // after it, a thread counts as quiet
 )
 
 // keyFor returns the time key for a comment at a time. It is key if that is late enough, at if the

@@ -3,7 +3,6 @@ package threads
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -69,38 +68,6 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		return nil, err
 	}
 	return json.Marshal(w.at)
-}
-
-type walk struct {
-	*Store
-	plan
-	budget
-	yield func(string, *collab.Thread) bool
-
-	sifts  bool                               // only the threads show which annotations match
-	states map[collab.DocumentRef]*readStates // read states of UnreadFor, by document
-
-	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
-	until   time.Time                             // when queries to the Sight end
-	// Position in q.IDs, from 1, of the last one visited, or -1.
-	visited int
-
-	at       position // after the last annotation offered or skipped
-	ended    bool     // the page ends at `at`
-	complete bool     // the list ends at `at`
-}
-
-// entry is an annotation that a walk has found in an index, or in the table with its thread.
-type entry struct {
-	document collab.DocumentRef // zero for an id without a document
-	id       string
-	at       position
-	thread   *threadReader // nil until read
-	narrowed string        // from the index
-	// Last document with an id of q.IDs: if no document shows the id, it is offered as missing.
-	last bool
-	// Outside the query's folder: it shows only that its id exists.
-	outside bool
 }
 
 // byRange walks the ranges of keys in order: for each document, each requested value.
