@@ -181,3 +181,6 @@ func checkContentType(h http.Header) error {
 	}
 	return nil
 }
+
+// run processes a request after its body was read.
+type run func(*exchange) (response, error)

@@ -3,6 +3,7 @@ package rpc
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"collabdata/shared/collab"
 )
@@ -70,3 +71,24 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON returns the value.
 func (o One[T]) MarshalJSON() ([]byte, error) { return EncodeData(o.Value) }
+
+func jsonName(tag reflect.StructTag) string {
+	name, _, _ := strings.Cut(tag.Get("json"), ",")
+	return name
+}
+
+// Open is embedded in a struct to keep members of any other name, in order. null is kept.
+type Open struct {
+	Further Keyed[collab.JSON] `json:"-"`
+}
+
+const personTag = "person" // of a field: see Access
+
+func tagged(tag reflect.StructTag, word string) bool {
+	for of := range strings.SplitSeq(tag.Get(personTag), ",") {
+		if of == word {
+			return true
+		}
+	}
+	return false
+}

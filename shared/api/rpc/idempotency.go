@@ -14,27 +14,6 @@ import (
 	"collabdata/shared/request"
 )
 
-// IdempotencyStore stores the outcomes of requests with an Idempotency-Key. A key expires
-// request.KeyExpiry after its last attempt began, compared with claim.Start.
-type IdempotencyStore interface {
-	// BeginIdempotent atomically claims the key for an attempt:
-	//   - If the key is new, or was freed and claim has another body: it stores claim: Claimed.
-	//   - If the key is finished: Finished with response and claim, or Mismatch if the body differs.
-	//   - If the key was freed, or its lease ended before claim.Start, and the body is the same: the
-	//     attempt takes it over with the new lease and the stored Seed and Start: Claimed.
-	//   - If the key is held: Mismatch if the body differs, else Running with the holder's claim.
-	BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error)
-
-	// FinishIdempotent stores the response until the key expires. It does nothing if the claim is
-	// no longer held.
-	FinishIdempotent(ctx context.Context, claim request.Claim, answer request.Answer) error
-
-	// FreeIdempotent frees the key at once. It keeps Seed, Start and body hash, because the attempt
-	// can have written something that a retry must recognize. It does nothing if the claim is no
-	// longer held.
-	FreeIdempotent(ctx context.Context, claim request.Claim) error
-}
-
 // once runs the request unless an earlier one with its key is finished or running, and stores the
 // response. The claim is its first write.
 func (s *Server) once(x *exchange, run func() (response, error)) (response, error) {
@@ -161,4 +140,12 @@ func compress(text []byte) []byte {
 	_, _ = w.Write(text) // bytes.Buffer never fails
 	_ = w.Close()
 	return b.Bytes()
+}
+
+func (s *Server) seed() ([]byte, error) {
+	seed := make([]byte, 16)
+	if _, err := io.ReadFull(s.Random, seed); err != nil {
+		return nil, &collab.Error{Code: collab.Internal, Err: err}
+	}
+	return seed, nil
 }

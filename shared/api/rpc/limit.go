@@ -1,11 +1,8 @@
 package rpc
 
 import (
-	"context"
 	"sync"
 	"time"
-
-	"collabdata/shared/collab"
 
 	"golang.org/x/time/rate"
 )
@@ -65,22 +62,6 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// take counts n actions of the call's person. It returns RESOURCE_EXHAUSTED beyond the limit.
-func (c *Call) take(a action, n int) error {
-	if c.Person == nil || n == 0 {
-		return nil
-	}
-	wait := c.limiter.take(count{c.Account, c.Person.UserID, a}, n, c.Now)
-	if wait == 0 {
-		return nil
-	}
-	return &collab.Error{Code: collab.ResourceExhausted, Message: bounds[a].message, RetryAfter: wait}
-}
-
-// Mentions counts people mentioned by the call's person. It returns RESOURCE_EXHAUSTED beyond 200
-// an hour.
-func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
-
 // Bounds of the capacity units of a request, for the page of a list and for all of a person's.
 const (
 	pageUnits   = 1_300
@@ -88,14 +69,3 @@ const (
 	mostRead    = 1_500
 	mostWritten = 500
 )
-
-// bound limits the capacity units of the request.
-func (c *Call) bound(ctx context.Context) {
-	b := &collab.Bound{Page: pageUnits}
-	if c.Person != nil {
-		unbound := collab.WithUsage(context.WithoutCancel(ctx), nil)
-		b.Page, b.Read, b.Write = personPage, mostRead, mostWritten
-		b.Reserve = func(units float64, force bool) error { return c.Quota.Reserve(unbound, units, force) }
-	}
-	collab.UsageOf(ctx).SetBound(b)
-}

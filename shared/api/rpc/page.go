@@ -183,11 +183,6 @@ func (c *Call) filters() []byte {
 	return canonical
 }
 
-// Open is embedded in a struct to keep members of any other name, in order. null is kept.
-type Open struct {
-	Further Keyed[collab.JSON] `json:"-"`
-}
-
 // ItemType returns T, for the description of responses.
 func (*Page[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }
 

@@ -49,121 +49,19 @@
 package rpc
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"log/slog"
 	"net/http"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
-	"collabdata/shared/request"
 )
-
-// MaxBody is the maximum body size in bytes, by WrappedLen. The gateway passes the body to the
-// function as a JSON string in an event of at most 6,291,456 bytes, which has the headers twice.
-const MaxBody = 5_000_000
-
-// BodyRule describes MaxBody to callers.
-const BodyRule = "the body must be at most 5000000 bytes; quotes, backslashes and line breaks count twice"
-
-// MediaRule describes the media type and the compression of bodies to callers.
-const MediaRule = "the Content-Type must be application/json in UTF-8, and the body must match its Content-Encoding: gzip, deflate or identity"
-
-// MaxDepth is the maximum nesting of arrays and objects. The body itself counts as 1.
-const MaxDepth = 32
-
-// Operation implements an endpoint: it takes a request without violations and returns
-// `result.data`. A nil slice is encoded as `[]`. An error without a collab.Code is INTERNAL.
-type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (Data, error)
-
-// Call is one request except for its data: its unit of work, and properties of its response.
-type Call struct {
-	*request.Request
-
-	Path string // of the endpoint, such as /v2/commentannotations/add
-
-	// Again reports a retry of a completed request whose response was not stored because of a
-	// Secret. The operation returns the same response from stored data, and writes nothing. Its
-	// earlier writes have this call's ids.
-	Again bool
-
-	Writes   bool // the operation writes
-	ReadOnly bool // the operation is AlwaysOn, and must not write: see Server.ReadOnly
-
-	Message       string  // result.message; set by the operation or its Page
-	NextPageToken string  // set by the operation or its Page if there are more items: see PageToken
-	JobID         string  // result.jobId; set by the operation
-	Unread        *Unread // result.unreadCount; set if the endpoint CountsUnread
-	Secret        bool    // set by the operation if the response must not be stored; see Again
-	Items         int     // number of read or written items, for the access log; set by the operation or its Page
-
-	Sight collab.Sight // of the person, cached for the request; set by the operation
-
-	limiter    *limiter  // of persons
-	directory  Directory // see Covered
-	org        collab.OrganizationRef
-	bothTokens bool   // see Page.BothTokens
-	failed     int    // items
-	unfinished bool   // a failed item can succeed in a retry
-	cause      error  // of an internal failure, for the log
-	body       []byte // as sent
-}
-
-// Unread is the number of a user's unread notifications.
-type Unread struct {
-	Count int  `json:"count"`
-	More  bool `json:"more,omitempty"` // there are more than Count
-}
-
-// Server holds the shared state of all handlers. Set its fields before the first request.
-type Server struct {
-	Now         func() time.Time
-	Random      io.Reader        // seeds of generated ids
-	Log         *slog.Logger     // one record per request
-	Idempotency IdempotencyStore // can be nil if no operation is Idempotent
-	Quotas      *quota.Ledger    // of accounts; nil means unlimited
-	ReadOnly    bool             // refuse operations that write with UNAVAILABLE
-	Directory   Directory        // of the resources of tokens
-
-	// Audit stores an act, or replaces it if its account, time and id are the same. nil means no
-	// audit log.
-	Audit func(context.Context, collab.Act) error
-
-	// Send sends messages about recorded events, and about jobs that continue a request. It never
-	// fails: the relay sends lost messages. It can be nil if no operation leaves tasks.
-	Send func(ctx context.Context, tasks ...collab.TaskRef)
-
-	limiter limiter
-	warm    atomic.Bool // a request was served before
-}
 
 // readOnlyRetryAfter is the retry delay if ReadOnly refuses a request.
 const readOnlyRetryAfter = time.Minute
-
-// Options control how an operation is served.
-type Options struct {
-	// Idempotent marks operations that write: Idempotency-Key (see IdempotencyStore), quotas and
-	// ReadOnly apply.
-	Idempotent bool
-	AlwaysOn   bool
-	Requires   collab.Feature // requests fail with FAILED_PRECONDITION if the account has it off; "" for none
-	Accepted   bool           // success is 202: see Endpoint.Status
-	Person     Access
-	Audited    bool   // each call is in the audit log
-	Changes    bool   // each call of an operator is in the audit log
-	Counts     action // the limit that a person's request counts toward
-}
-
-// run processes a request after its body was read.
-type run func(*exchange) (response, error)
 
 // runner returns the run of op.
 func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
@@ -288,35 +186,6 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	return s.handler(runner(s, op, o))
 }
 
-// Result is the result of an operation called in process.
-type Result struct {
-	Data          collab.JSON `json:"data"`
-	Message       string      `json:"message"`
-	NextPageToken string      `json:"nextPageToken"`
-	JobID         string      `json:"jobId"`
-}
-
-// Call calls an endpoint in process as an identity. The request is its data. The error is that of
-// the operation, with its cause. Nothing is logged.
-func (s *Server) Call(ctx context.Context, e Endpoint, services Services, identity collab.Identity, request any) (*Result, error) {
-	body, err := collab.EncodeJSON(map[string]any{"data": request})
-	if err != nil {
-		return nil, err
-	}
-	x := s.exchange(ctx, e.Path, identity)
-	x.body, x.header = body, http.Header{}
-	a, err := recovered(func() (response, error) { return e.runner(s, services)(x) })
-	x.spend()
-	if err != nil {
-		return nil, err
-	}
-	var answer struct{ Result *Result }
-	if err := json.Unmarshal(bytes.Join(a.body, nil), &answer); err != nil {
-		return nil, err
-	}
-	return answer.Result, nil
-}
-
 // NoOperation describes a wrong path or method to callers.
 const NoOperation = "there is no such operation; every operation is a POST"
 
@@ -333,12 +202,4 @@ func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		allowOrigin(w.Header(), "*") // so that a page can read that its token expired
 	}
 	s.serve(w, r, collab.Identity{}, func(*exchange) (response, error) { return response{}, err })
-}
-
-func (s *Server) seed() ([]byte, error) {
-	seed := make([]byte, 16)
-	if _, err := io.ReadFull(s.Random, seed); err != nil {
-		return nil, &collab.Error{Code: collab.Internal, Err: err}
-	}
-	return seed, nil
 }

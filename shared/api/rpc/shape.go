@@ -193,11 +193,6 @@ func (pl planner) object(t structOf) *Object {
 	return o
 }
 
-func jsonName(tag reflect.StructTag) string {
-	name, _, _ := strings.Cut(tag.Get("json"), ",")
-	return name
-}
-
 func validates(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Validator]())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,20 +59,6 @@ func Unique[T any, ID comparable](m *Violations, path string, list []T, id func(
 			seen[*id] = true
 		}
 	}
-}
-
-// Decode decodes a free-form value into the struct that into points to, and reports whether it has
-// no violation. field is as in Add.
-func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
-	v := reflect.ValueOf(into).Elem()
-	d := newDecoder(value, join(m.at(), field))
-	if err := d.value(ShapeOf(v.Type()), v); err != nil && err != errEnough {
-		d.add("is not valid JSON")
-	}
-	for _, f := range d.found {
-		m.note(f.Field, f.Message)
-	}
-	return len(d.found) == 0
 }
 
 // SearchKey requires 2 to 100 characters, not only accents. A nil key is valid.
