@@ -30,9 +30,6 @@ func Page(url string) string {
 	return strings.TrimSpace(page)
 }
 
-// agentExternal is the source, and the type, of agents outside the documented service.
-const agentExternal = "external"
-
 // Matches reports whether a thread matches all conditions. It requires the thread's first comment,
 // and all comments if f.Comments is set.
 func (f *AgentFilter) Matches(t *Thread) bool {

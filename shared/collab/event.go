@@ -2,6 +2,8 @@ package collab
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -47,14 +49,6 @@ func EventTypes() []EventType {
 }
 
 func (EventType) Values() []string { return texts(EventTypes()...) }
-
-func texts[T ~string](values ...T) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
-}
 
 // Event refers to something that happened. It has ids, and facts that cannot be read later.
 // Everything else is rendered when it is read, emailed or posted.
@@ -105,53 +99,6 @@ type EventFacts struct {
 	AssigneeID string       `json:"assigneeId,omitempty"`
 	Priority   bool         `json:"priority,omitempty"` // updated: the priority changed
 	Mentions   Mentions     `json:"mentions,omitzero"`  // comment.updated: see Event.Mentioned
-}
-
-// Mentions are the distinct ids of mentioned users and groups.
-type Mentions struct {
-	Users  []string `json:"users,omitempty" dynamodbav:"u,omitempty"`
-	Groups []string `json:"groups,omitempty" dynamodbav:"g,omitempty"`
-}
-
-// MentionsOf returns the mentions in comments.
-func MentionsOf(comments ...Comment) (m Mentions) {
-	seen := map[Tag]bool{}
-	for _, c := range comments {
-		for _, t := range Tags(c.TaggedUserContacts) {
-			t = Tag{UserID: t.UserID, GroupID: t.GroupID}
-			switch {
-			case seen[t]:
-			case t.GroupID != "":
-				m.Groups = append(m.Groups, t.GroupID)
-			case t.UserID != "":
-				m.Users = append(m.Users, t.UserID)
-			}
-			seen[t] = true
-		}
-	}
-	return m
-}
-
-func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
-
-// with returns the mentions of both.
-func (m Mentions) with(other Mentions) Mentions {
-	both := func(list, others []string) []string {
-		return append(slices.Clip(list), Where(others, func(id string) bool { return !slices.Contains(list, id) })...)
-	}
-	return Mentions{both(m.Users, other.Users), both(m.Groups, other.Groups)}
-}
-
-// without returns up to limit mentions of m that are not in other, groups first.
-func (m Mentions) without(other Mentions, limit int) Mentions {
-	among := func(list, others []string) []string {
-		list = Where(list, func(id string) bool { return !slices.Contains(others, id) })
-		list = list[:min(len(list), limit)]
-		limit -= len(list)
-		return list
-	}
-	groups := among(m.Groups, other.Groups)
-	return Mentions{among(m.Users, other.Users), groups}
 }
 
 type EventStatus struct {
@@ -303,4 +250,19 @@ func TaskKinds() []TaskKind { return []TaskKind{EventTask, NoticeTask, WebhookTa
 type TaskRef struct {
 	Kind        TaskKind
 	Account, ID string
+}
+
+// React describes a reaction to a comment. Its events share one notification of the comment's
+// author for each thread, which a later one replaces if no reaction to its comment is left.
+func (e *Event) React(kind EventType, a *Annotation, c *Comment, emoji string) {
+	e.Describe(kind, a)
+	e.Emoji = emoji
+	sum := sha256.Sum256([]byte(strings.Join([]string{e.DocumentID, a.ID, c.AuthorID}, "\x00")))
+	e.NotifiedAs = "reactions-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
+
+// EventErased names a user whose data is being deleted.
+type EventErased struct {
+	UserID          string   `json:"userId" doc:"User whose data is deleted"`
+	OrganizationIDs []string `json:"organizationIds,omitempty" doc:"Organizations of the erasure; if absent, the whole account"`
 }

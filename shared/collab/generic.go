@@ -26,3 +26,11 @@ func Deref[T any](p *T) (v T) {
 	}
 	return v
 }
+
+func texts[T ~string](values ...T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}

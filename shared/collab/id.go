@@ -125,37 +125,5 @@ func (g *IDs) Elsewhere(n int) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]) % (256 << min(n, 20)))
 }
 
-// NumberComments gives the comments of an annotation whose id is 0 ascending ids, the first of them
-// from. It skips ids of other comments.
-func NumberComments(comments []Comment, from int64) {
-	given := make(map[int64]bool, len(comments))
-	for i := range comments {
-		given[comments[i].ID] = true
-	}
-	for i := range comments {
-		if comments[i].ID != 0 {
-			continue
-		}
-		for given[from] {
-			from++
-		}
-		comments[i].ID = from
-		from++
-	}
-}
-
-// FirstCommentID returns the first id to generate for comments of an annotation at a time: the time
-// in microseconds, or the largest given id plus one if that is greater. Given ids near MaxCommentID
-// do not count.
-func FirstCommentID(at time.Time, comments []Comment) int64 {
-	first := at.UnixMicro()
-	for i := range comments {
-		if id := comments[i].ID; id < MaxCommentID-(1<<30) {
-			first = max(first, id+1)
-		}
-	}
-	return first
-}
-
 // EarliestID returns the lowest id of a time: it sorts after all ids of earlier times.
 func EarliestID(at Millis) string { return encodeID(at, make([]byte, 10)) }

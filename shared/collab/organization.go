@@ -1,5 +1,7 @@
 package collab
 
+import "strings"
+
 type Organization struct {
 	ID          string `dynamodbav:"-"`
 	Name        string `dynamodbav:"name"`
@@ -113,4 +115,16 @@ type CreateFlags struct {
 	Organization bool
 	Document     bool
 	Name         string // of the document
+}
+
+// ProfileOf returns the profile of a user at one level. Blank names and empty addresses count as
+// absent.
+func ProfileOf(m Member) Profile {
+	if strings.TrimSpace(Deref(m.Name)) == "" {
+		m.Name = nil
+	}
+	if Deref(m.Email) == "" {
+		m.Email = nil
+	}
+	return Profile{User: m.User, Locale: m.Locale, TimeZone: m.TimeZone}
 }

@@ -2,10 +2,6 @@ package collab
 
 import (
 	"encoding/json"
-	"errors"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -116,38 +112,5 @@ func (p *Person) In(org string, kinds ...ResourceType) bool {
 	return false
 }
 
-// loopback are the allowed origins of pages on the user's own machine, at any port.
-var loopback = []string{"http://localhost:*", "http://127.0.0.1:*"}
-
-// LoopbackOrigins returns the allowed origins of pages on the user's own machine, at any port.
-func LoopbackOrigins() []string { return slices.Clone(loopback) }
-
-// AllowsOrigin reports whether pages of an origin can call with a person's token.
-func (s Settings) AllowsOrigin(origin string) bool {
-	if slices.Contains(s.AllowedOrigins, origin) {
-		return true
-	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Port() == "" || CheckOrigin(origin) != nil {
-		return false
-	}
-	anyPort := u.Scheme + "://" + u.Hostname() + ":*"
-	return slices.Contains(loopback, anyPort) && slices.Contains(s.AllowedOrigins, anyPort)
-}
-
-// CheckOrigin returns an error unless a text is a page's origin as browsers send it, or one of
-// LoopbackOrigins. An origin is a scheme, a host in lower case, and a port unless it is the
-// scheme's default.
-func CheckOrigin(origin string) error {
-	if slices.Contains(loopback, origin) {
-		return nil
-	}
-	u, err := url.Parse(origin)
-	if err == nil {
-		port, ok := map[string]string{"https": "443", "http": "80"}[u.Scheme]
-		if ok && u.Host != "" && u.Port() != port && origin == strings.ToLower(u.Scheme+"://"+u.Host) && !strings.Contains(origin, "*") {
-			return nil
-		}
-	}
-	return errors.New("must be an exact origin such as https://app.example.com")
-}
+// agentExternal is the source, and the type, of agents outside the documented service.
+const agentExternal = "external"

@@ -1,8 +1,6 @@
 package collab
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"slices"
 	"strings"
 	"unicode"
@@ -90,22 +88,6 @@ func (r Reactions) Of(user string) string {
 	return ""
 }
 
-// Reaction returns a user that reacts to the comment and is not its author, preferably by, with the
-// emoji. The emoji is "" if there is none.
-func (c *Comment) Reaction(by string) (user, emoji string) {
-	if emoji := c.Reactions.Of(by); emoji != "" {
-		return by, emoji
-	}
-	for _, of := range c.Reactions {
-		for _, user := range of.Users {
-			if user != c.AuthorID {
-				return user, of.Emoji
-			}
-		}
-	}
-	return by, ""
-}
-
 // Add returns the reactions with that of a user added. It returns RESOURCE_EXHAUSTED if they exceed
 // MaxEmojis or MaxReactions.
 func (r Reactions) Add(emoji, user string) (Reactions, error) {
@@ -153,13 +135,4 @@ func (r Reactions) size() (bytes int) {
 		}
 	}
 	return bytes
-}
-
-// React describes a reaction to a comment. Its events share one notification of the comment's
-// author for each thread, which a later one replaces if no reaction to its comment is left.
-func (e *Event) React(kind EventType, a *Annotation, c *Comment, emoji string) {
-	e.Describe(kind, a)
-	e.Emoji = emoji
-	sum := sha256.Sum256([]byte(strings.Join([]string{e.DocumentID, a.ID, c.AuthorID}, "\x00")))
-	e.NotifiedAs = "reactions-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }

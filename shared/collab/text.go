@@ -1,8 +1,6 @@
 package collab
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -200,18 +198,6 @@ func cutEncodedOpt(s *string, limit int) *string {
 	}
 	short := CutEncoded(*s, limit)
 	return &short
-}
-
-// EncodeJSON returns v as JSON without escaping `<`, `>` and `&`. All stored and sent JSON comes
-// from it, so its sizes count.
-func EncodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // Bounded collects text up to a number of bytes. It cuts after a whole character, and drops

@@ -33,3 +33,9 @@ func (t *Timestamp) UnmarshalText(text []byte) error {
 	*t = Timestamp(at.UnixMilli())
 	return nil
 }
+
+// Millis is a time in milliseconds since the Unix epoch, 0 to MaxMillis.
+type Millis = int64
+
+// MaxMillis is the last millisecond of the year 9999, the maximum accepted time.
+const MaxMillis Millis = 253402300799999

@@ -69,18 +69,6 @@ func (p Profile) Or(other Profile) Profile {
 	return p
 }
 
-// ProfileOf returns the profile of a user at one level. Blank names and empty addresses count as
-// absent.
-func ProfileOf(m Member) Profile {
-	if strings.TrimSpace(Deref(m.Name)) == "" {
-		m.Name = nil
-	}
-	if Deref(m.Email) == "" {
-		m.Email = nil
-	}
-	return Profile{User: m.User, Locale: m.Locale, TimeZone: m.TimeZone}
-}
-
 // Shown returns the fields that may be a minute old: name, picture, locale and time zone.
 func (p Profile) Shown() Profile {
 	p.User = User{UserID: p.UserID, Name: p.Name, UserDetails: UserDetails{PhotoURL: p.PhotoURL}}
@@ -131,3 +119,13 @@ func (u User) Short() User {
 	}
 	return u
 }
+
+// ErasedUser replaces a user whose data was deleted. It gets no notifications, and a visibility
+// that names it shows nothing to anyone.
+const (
+	ErasedUser     = "erased-user" // the id
+	ErasedUserName = "erased user"
+)
+
+// Erased returns the user object that replaces erased users.
+func Erased() User { return User{UserID: ErasedUser, Name: new(ErasedUserName)} }
