@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/client"
-	"collabdata/shared/words"
 )
 
 // demo is a product that uses the service like a customer: through the client, with tokens for
@@ -87,21 +85,6 @@ func person(people []client.User, r *http.Request) client.User {
 // which the policy must allow on localhost.
 func (d *demo) policy() string {
 	return strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(d.url, "http"), 1)
-}
-
-// demoPage serves the product's page, /demo?as=ann. With &lang=de, the elements are in German.
-func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
-	if err := p.demo.prepare(r.Context()); err != nil {
-		p.problem(w, http.StatusInternalServerError, "The demo could not start", client.MessageOf(err))
-		return
-	}
-	p.renderUnder(p.demo.policy(), w, http.StatusOK, "demo.html", struct {
-		view
-		As       client.User
-		People   []client.User
-		Document string
-		Lang     string
-	}{p.view("Launch plan", "/demo", false), person(demoPeople, r), demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
 
 // prepare adds the people, a group, a webhook to this server's receiver, and some threads. It does

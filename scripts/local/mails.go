@@ -3,62 +3,18 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"collabdata/localstack"
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/api/operator"
 	sending "collabdata/shared/mail"
 	"collabdata/shared/words"
 )
-
-type mail struct {
-	Number         int // from 1, in sending order
-	Time, From, To string
-	Subject, Text  string
-	html           string
-}
-
-var errNoMailService = errors.New(
-	"no email is sent, because the environment names no email service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
-)
-
-// sent returns the sent emails, newest first.
-func (c *clouds) sent(r *http.Request) ([]mail, error) {
-	if c.ses == nil {
-		return nil, errNoMailService
-	}
-	list, err := localstack.Emails(r.Context(), c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
-	if err != nil {
-		return nil, err
-	}
-	mails := make([]mail, len(list))
-	for i, m := range list {
-		seconds, part := math.Modf(m.At)
-		mails[i] = mail{
-			Number: i + 1, Time: clock(time.Unix(int64(seconds), int64(part*1e9))), From: plain(m.From), To: strings.Join(m.To, ", "),
-			Subject: m.Subject, Text: m.Text, html: m.HTML,
-		}
-	}
-	slices.Reverse(mails)
-	return mails, nil
-}
-
-// plain returns the sender for display: the plain address if it has no name.
-func plain(from string) string {
-	if address, ok := strings.CutPrefix(from, "<"); ok {
-		return strings.TrimSuffix(address, ">")
-	}
-	return from
-}
 
 // maxMails is the number of emails in the list.
 const maxMails = 200
@@ -79,17 +35,6 @@ func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
 		All, Found                   int
 		Query, Problem, Window, Curl string
 	}{p.view("Mail", "/mail", true), mails[:min(found, maxMails)], all, found, query, problem, fmt.Sprintf("%.0f seconds", mailDelay.Seconds()), tagCurl(p.url)})
-}
-
-// has reports whether an email's recipient, subject or text contains the words, ignoring case.
-func (m mail) has(words string) bool {
-	text := strings.ToLower(m.To + "\n" + m.Subject + "\n" + m.Text)
-	for word := range strings.FieldsSeq(strings.ToLower(words)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {
@@ -165,9 +110,6 @@ func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	}
 	return mails[len(mails)-number], true
 }
-
-// mailLink is the target of buttons in emails. Package collab fills in the ids.
-const mailLink = "/opened?organization={organizationId}&document={documentId}&annotation={annotationId}"
 
 // opened stands in for the product that an email's button opens.
 func (p *pages) opened(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -32,24 +31,6 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/credentials"
 )
-
-const (
-	name     = "collabdata" // of the table, and prefix of the queues
-	mailFrom = "collabdata@localhost.example"
-
-	// mailDelay is the delay of emails in the settings of accounts: long enough to see emails
-	// combine, short enough to wait for.
-	mailDelay = 10 * time.Second // the shortest setting
-)
-
-// private is the range of webhooks and permission providers on this machine.
-var private = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-
-// devAccounts are added at the first start.
-var devAccounts = []struct{ id, key, token string }{
-	{"dev", "dev-key", "dev-token"},
-	{"dev-2", "dev-key-2", "dev-token-2"},
-}
 
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
@@ -73,9 +54,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// headers are the headers of credentials, from API_KEY_HEADER and AUTH_TOKEN_HEADER.
-var headers, errHeaders = credentials.ReadHeaders(os.Getenv)
 
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {

@@ -132,19 +132,6 @@ func (c *receiver) shown() []endpoint {
 	return list
 }
 
-func (p *pages) webhookList(w http.ResponseWriter, r *http.Request) {
-	p.render(w, http.StatusOK, "webhooks.html", struct {
-		view
-		Curl      string
-		Endpoints []endpoint
-	}{p.view("Webhooks", "/webhooks", true), webhookCurl(p.url), p.receiver.shown()})
-}
-
-// webhookPlace redirects a browser from an endpoint's address to its arrivals.
-func (p *pages) webhookPlace(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, "/webhooks#"+url.PathEscape(r.PathValue("name")), http.StatusSeeOther)
-}
-
 // headerText returns the identifying headers of a webhook, one per line.
 func headerText(h http.Header) string {
 	var lines []string
@@ -162,3 +149,6 @@ func indented(body []byte) string {
 	}
 	return b.String()
 }
+
+// clock formats a time.
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"collabdata/shared/client"
+	"collabdata/shared/words"
 )
 
 // readmePeople are the users of the README's page. Its requests name them, too.
@@ -41,4 +43,19 @@ func (p *pages) readmePage(w http.ResponseWriter, r *http.Request) {
 		People []client.User
 		HTML   template.HTML
 	}{p.view("The page of the README", "/page", false), as, readmePeople, template.HTML(html)})
+}
+
+// demoPage serves the product's page, /demo?as=ann. With &lang=de, the elements are in German.
+func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
+	if err := p.demo.prepare(r.Context()); err != nil {
+		p.problem(w, http.StatusInternalServerError, "The demo could not start", client.MessageOf(err))
+		return
+	}
+	p.renderUnder(p.demo.policy(), w, http.StatusOK, "demo.html", struct {
+		view
+		As       client.User
+		People   []client.User
+		Document string
+		Lang     string
+	}{p.view("Launch plan", "/demo", false), person(demoPeople, r), demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
