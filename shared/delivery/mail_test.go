@@ -226,7 +226,7 @@ func TestOneSubject(t *testing.T) {
 	step(a.says("thread", "the answer"))
 	var decided *collab.Event
 	a.head("thread", func(head *collab.Annotation) *collab.Event {
-		head.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","oldValue":"ten","newValue":"twelve","rejectReason":"Too much"}}`)
+		head.Suggestion = collab.JSON(`{"status":"rejected","oldValue":"ten","newValue":"twelve","rejectReason":"Too much"}`)
 		decided = a.event(collab.SuggestionRejected)
 		decided.Actor = &collab.User{UserID: "ann"}
 		decided.Describe(collab.SuggestionRejected, head)
