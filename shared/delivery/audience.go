@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -189,23 +188,6 @@ func (r *eventRun) addressed(ctx context.Context) ([]string, error) {
 	return append(slices.Clip(mentioned), r.event.SharedWith...), err
 }
 
-// newlyMentioned returns the users that were not mentioned before an update of comments.
-func (r *eventRun) newlyMentioned(ctx context.Context, users []string) ([]string, error) {
-	before := r.event.Before.Mentions
-	were := before.Users
-	for _, group := range before.Groups {
-		if len(users) == 0 {
-			break
-		}
-		members, err := r.inGroup(ctx, group)
-		if err != nil {
-			return nil, err
-		}
-		were = append(slices.Clip(were), members...)
-	}
-	return collab.Where(users, func(id string) bool { return !slices.Contains(were, id) }), nil
-}
-
 // recipients returns the recipients of a notification, cached for namedTTL.
 func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.User, error) {
 	if users, known := d.sentTo.Get(ev.ID, d.Now()); known {
@@ -267,13 +249,4 @@ func (r *eventRun) atOnce() int { return cmp.Or(r.portion, threadPortion) }
 // commentsBefore returns a portion of the thread's comments before an id.
 func (r *eventRun) commentsBefore(ctx context.Context, id int64) (*collab.Thread, error) {
 	return r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, id, r.atOnce())
-}
-
-// userOf decodes a user object. It returns the zero user if there is none.
-func userOf(object collab.JSON) collab.User {
-	var u collab.User
-	if len(object) == 0 || json.Unmarshal(object, &u) != nil {
-		return collab.User{}
-	}
-	return u.Short()
 }

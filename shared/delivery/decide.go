@@ -3,13 +3,9 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"time"
 
-	"collabdata/shared/access"
 	"collabdata/shared/collab"
-	"collabdata/shared/metrics"
 )
 
 // decision holds, for each channel, why an event does not reach a person; "" if it does.
@@ -176,28 +172,6 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) (func(), erro
 		}, r.answered(err, r.event.Time)
 	}
 	return func() {}, nil
-}
-
-// longestSilence is the time for which a delivery waits for a silent permission provider.
-const longestSilence = 10 * time.Minute
-
-// errSilent means that a delivery waits for access.SilentPause.
-var errSilent error = &collab.Error{
-	Code: collab.Unavailable, Message: "the permission provider did not answer in time, and is asked again", RetryAfter: access.SilentPause,
-}
-
-// answered counts people that the permission provider did not answer for, and drops that error:
-// they are refused. It returns errSilent if some were not asked, unless the delivery has waited
-// since longestSilence.
-func (d *Deliverer) answered(err error, since collab.Millis) error {
-	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
-		if noAnswer.Later && d.millis()-since < longestSilence.Milliseconds() {
-			return errSilent
-		}
-		d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
-		return nil
-	}
-	return err
 }
 
 // byPreference refuses channels that people turned off for the document or the organization, and

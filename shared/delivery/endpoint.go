@@ -9,36 +9,6 @@ import (
 	"collabdata/shared/store/task"
 )
 
-const (
-	endpointLease = time.Minute
-	posts         = 5  // concurrent posts to an endpoint
-	quickPosts    = 50 // if it answers within quick
-	quick         = time.Second
-	postingTime   = 10 * time.Second // then a run starts no further posts.
-	quickRound    = 4 * quickPosts   // posts to a quick endpoint between writes of results.
-	reserve       = 8 * time.Second  // of a run's time, for the last round.
-	leaseRest     = 5 * time.Second  // of the lease, when a run stops waiting.
-	endpointPage  = 100              // deliveries per read
-	quickPage     = 500              // if the endpoint answers quickly
-
-	probeEvery = 30 * time.Second // while an endpoint rests
-)
-
-// endpointRun is a step of a webhook endpoint.
-type endpointRun struct {
-	*Deliverer
-	hook     collab.Webhook
-	endpoint collab.EndpointRef
-	progress hooks.Progress
-	began    time.Time
-
-	list   []collab.Delivery // deliveries to post
-	more   bool              // more due deliveries are in the table
-	next   collab.Millis     // when the first waiting delivery is due; 0 for none
-	parked collab.Millis     // next check of a disabled account; 0 if enabled
-	width  int               // concurrent posts
-}
-
 // endpoint posts due deliveries of a webhook endpoint for postingTime.
 func (d *Deliverer) endpoint(ctx context.Context, t *task.Task) (task.Outcome, error) {
 	hook, err := d.Hooks.Webhook(ctx, t.Account, t.ID)
@@ -60,9 +30,6 @@ func (d *Deliverer) endpoint(ctx context.Context, t *task.Task) (task.Outcome, e
 	state := r.progress.Text()
 	return task.Outcome{Due: r.due(), Added: r.millis(), State: state, Keep: state != ""}, err
 }
-
-// skip returns a callback that counts and logs an unreadable item.
-func (d *Deliverer) skip(ctx context.Context) func(error) { return d.Metrics.PassOver(ctx, d.Log) }
 
 // work posts until nothing is due or the run's time is over.
 func (r *endpointRun) work(ctx context.Context) error {

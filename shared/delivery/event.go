@@ -3,9 +3,6 @@ package delivery
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"sync"
-	"time"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
@@ -13,34 +10,6 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/task"
 )
-
-// eventRun is a step of an event.
-type eventRun struct {
-	*Deliverer
-	*thread
-	event    *collab.Event
-	document collab.DocumentRef
-	settings collab.Settings // of the account
-	portion  int             // comments per read when looking for people; 0 means threadPortion
-
-	endpoints struct {
-		once sync.Once
-		list []collab.Webhook
-		err  error
-	}
-}
-
-// webhookEndpoints returns the account's endpoints, read once.
-func (r *eventRun) webhookEndpoints(ctx context.Context) ([]collab.Webhook, error) {
-	r.endpoints.once.Do(func() { r.endpoints.list, r.endpoints.err = r.Hooks.Endpoints(ctx, r.event.Account) })
-	return slices.Clone(r.endpoints.list), r.endpoints.err
-}
-
-func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
-	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
-}
-
-const parkFor = 10 * time.Minute // between checks of a disabled account or organization
 
 // event delivers an event: first to webhook endpoints and the list for all, then to a page of its
 // audience. The state of its task is the cursor of the next page.

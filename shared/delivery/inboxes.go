@@ -9,10 +9,6 @@ import (
 	"collabdata/shared/metrics"
 )
 
-// listed reports whether one entry in the organization's list for all serves every inbox.
-// Preferences apply when an inbox is read.
-func (r *eventRun) listed() bool { return r.event.NotifyAll && !r.event.VerifyAccess }
-
 // listForAll adds a notification to everyone to the organization's list for all.
 // It returns true if the document or the notification is gone.
 func (r *eventRun) listForAll(ctx context.Context) (gone bool, err error) {
@@ -158,4 +154,19 @@ func (r *eventRun) there(ctx context.Context) (bool, error) {
 	}
 	deleted, err := r.Inbox.Deleted(ctx, r.event)
 	return err == nil && !deleted, err
+}
+
+// exists reports whether the event's document exists, disabled or not.
+func (r *eventRun) exists(ctx context.Context) (bool, error) {
+	doc := r.document
+	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
+	// it is disabled, or replaced by a later one with its id
+	if collab.CodeOf(err) == collab.FailedPrecondition {
+		is = doc
+		_, err = r.Directory.Document(ctx, doc)
+	}
+	if collab.CodeOf(err) == collab.NotFound {
+		return false, nil
+	}
+	return is == doc, err
 }

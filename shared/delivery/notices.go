@@ -79,17 +79,6 @@ func mailDelay(s collab.Settings) time.Duration {
 	return time.Duration(s.OrDefaults().MailDelaySeconds) * time.Second
 }
 
-// noticeRun is a run of a notice.
-type noticeRun struct {
-	*Deliverer
-	outbox.Notice
-	task    *task.Task
-	account collab.Account
-	org     collab.OrganizationRef
-	times   *collab.MailTimes // of the recipient; nil until read
-	list    *inbox.ToNotify
-}
-
 // notice sends a notice. If an entry was added meanwhile, the next notice is due by the recipient's
 // preferences.
 func (d *Deliverer) notice(ctx context.Context, t *task.Task) (o task.Outcome, err error) {
@@ -269,26 +258,6 @@ func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, er
 // countedAlone is the reason of an entry that an email only counts.
 const countedAlone = "only counted: the email shows newer ones"
 
-// told holds the entries that a notice shows.
-type told struct {
-	entries []inboxview.Entry // newest first
-	to      collab.User       // the recipient, with an address
-	reader  collab.Profile
-	latest  map[threadRef][]collab.Comment // last comments of the threads
-
-	seen        map[threadRef]collab.Millis                  // time up to which the recipient has seen each thread
-	preferences map[collab.DocumentRef]collab.PreferencesSet // of the recipient
-}
-
-type threadRef struct {
-	document   collab.DocumentRef
-	annotation string
-}
-
-func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
-	return threadRef{e.Document(org), e.AnnotationID}
-}
-
 // choose selects the entries that the notice shows, by current rights, preferences, read states and
 // texts. It ends entries that it rejects, and leaves entries that the notice only counts.
 func (r *noticeRun) choose(ctx context.Context) (*told, error) {
@@ -387,11 +356,6 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 	return err
 }
 
-// both runs two functions concurrently.
-func both(a, b func() error) error {
-	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
-}
-
 // unwanted returns the reason why the notice omits a visible entry, or "".
 func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 	set := t.preferences[e.Document(r.org)]
@@ -430,18 +394,6 @@ func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	}
 	off, err := r.unusable(ctx, r.org, []collab.User{t.to})
 	return off[r.For.User].why, err
-}
-
-// recipient returns a recipient with the address of the newest entry that has one, if the account's
-// settings allow it.
-func recipient(u collab.User, entries []inboxview.Entry, s collab.Settings) collab.User {
-	u = u.Short()
-	for _, e := range slices.Backward(entries) {
-		if e.Address != "" && !s.MailToMembersOnly {
-			u.Email = &e.Address
-		}
-	}
-	return u
 }
 
 // hold logs that the email waits, and returns the time of the next attempt: after wait and up to

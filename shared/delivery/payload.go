@@ -11,12 +11,6 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// Limits of the memory for payloads: a comment has at most collab.MaxItemBytes.
-const (
-	renderings      = 8  // concurrent renderings
-	payloadComments = 10 // per read
-)
-
 // Payload returns the body of an event's posts to an endpoint, with the current subject. It returns
 // nil if nothing is left to post: the user may no longer see any of the notifications.
 func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.Webhook) ([]byte, error) {

@@ -2,8 +2,12 @@ package delivery
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
+	"collabdata/shared/metrics"
 )
 
 // account returns an account, cached for accountTTL.
@@ -38,17 +42,24 @@ func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Acc
 	return a, false, err
 }
 
-// exists reports whether the event's document exists, disabled or not.
-func (r *eventRun) exists(ctx context.Context) (bool, error) {
-	doc := r.document
-	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
-	// it is disabled, or replaced by a later one with its id
-	if collab.CodeOf(err) == collab.FailedPrecondition {
-		is = doc
-		_, err = r.Directory.Document(ctx, doc)
+// longestSilence is the time for which a delivery waits for a silent permission provider.
+const longestSilence = 10 * time.Minute
+
+// errSilent means that a delivery waits for access.SilentPause.
+var errSilent error = &collab.Error{
+	Code: collab.Unavailable, Message: "the permission provider did not answer in time, and is asked again", RetryAfter: access.SilentPause,
+}
+
+// answered counts people that the permission provider did not answer for, and drops that error:
+// they are refused. It returns errSilent if some were not asked, unless the delivery has waited
+// since longestSilence.
+func (d *Deliverer) answered(err error, since collab.Millis) error {
+	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
+		if noAnswer.Later && d.millis()-since < longestSilence.Milliseconds() {
+			return errSilent
+		}
+		d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
+		return nil
 	}
-	if collab.CodeOf(err) == collab.NotFound {
-		return false, nil
-	}
-	return is == doc, err
+	return err
 }

@@ -2,11 +2,39 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"sync"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 )
+
+// eventRun is a step of an event.
+type eventRun struct {
+	*Deliverer
+	*thread
+	event    *collab.Event
+	document collab.DocumentRef
+	settings collab.Settings // of the account
+	portion  int             // comments per read when looking for people; 0 means threadPortion
+
+	endpoints struct {
+		once sync.Once
+		list []collab.Webhook
+		err  error
+	}
+}
+
+// webhookEndpoints returns the account's endpoints, read once.
+func (r *eventRun) webhookEndpoints(ctx context.Context) ([]collab.Webhook, error) {
+	r.endpoints.once.Do(func() { r.endpoints.list, r.endpoints.err = r.Hooks.Endpoints(ctx, r.event.Account) })
+	return slices.Clone(r.endpoints.list), r.endpoints.err
+}
+
+func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
+	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
+}
 
 // thread is an event's thread as last read.
 type thread struct {
@@ -139,3 +167,33 @@ func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error
 	})
 	return found, err
 }
+
+// userOf decodes a user object. It returns the zero user if there is none.
+func userOf(object collab.JSON) collab.User {
+	var u collab.User
+	if len(object) == 0 || json.Unmarshal(object, &u) != nil {
+		return collab.User{}
+	}
+	return u.Short()
+}
+
+// newlyMentioned returns the users that were not mentioned before an update of comments.
+func (r *eventRun) newlyMentioned(ctx context.Context, users []string) ([]string, error) {
+	before := r.event.Before.Mentions
+	were := before.Users
+	for _, group := range before.Groups {
+		if len(users) == 0 {
+			break
+		}
+		members, err := r.inGroup(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		were = append(slices.Clip(were), members...)
+	}
+	return collab.Where(users, func(id string) bool { return !slices.Contains(were, id) }), nil
+}
+
+// listed reports whether one entry in the organization's list for all serves every inbox.
+// Preferences apply when an inbox is read.
+func (r *eventRun) listed() bool { return r.event.NotifyAll && !r.event.VerifyAccess }
