@@ -100,6 +100,26 @@ func (v value) member(key string) value {
 	return value{}
 }
 
+// names reports whether the value or a value within has a member with a key.
+func (v value) names(key string) bool {
+	return slices.Contains(v.keys, key) || slices.ContainsFunc(v.items, func(item value) bool { return item.names(key) })
+}
+
+// without returns the value without the members, of all values within, that have a key and a value.
+func (v value) without(key, text string) value {
+	rest := value{kind: v.kind, text: v.text}
+	for i, item := range v.items {
+		if v.keys != nil {
+			if v.keys[i] == key && item.String() == text {
+				continue
+			}
+			rest.keys = append(rest.keys, v.keys[i])
+		}
+		rest.items = append(rest.items, item.without(key, text))
+	}
+	return rest
+}
+
 // variables are a script's variables by name.
 type variables map[string]value
 
