@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi update packages wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release publish-dry-run clean distclean
+.PHONY: help check run seed admin openapi update packages wheel test e2e lint audit fuzz bench build deploy deploy-local destroy-local aws release publish-dry-run clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -94,6 +94,10 @@ e2e: check ## check the whole: a deployment to LocalStack, its pages in a browse
 	packages=$$(echo "$$files" | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
 	tests=$$(sed -n 's/^func \(Test[A-Za-z]*\)(.*/\1/p' $$files | paste -s -d '|' -); \
 	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m -run "^($$tests)$$" $$packages)
+
+bench: check ## compare the service's time with that of its bare calls to the local table (two minutes)
+	@go run ./localstack/install
+	@go test ./shared/app -run '^$$' -bench Speed -benchtime 3s
 
 # Pinned, and compiled at the first time: minutes. The CDK's packages are left out, which take minutes more.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
