@@ -61,7 +61,9 @@ func newThread(i int) string {
 		{"commentText": "A comment of usual length, with a question about the plan?", "from": {"userId": "u%d", "name": "Ann"}}]}`, i, i%7, i%50)
 }
 
-func add(s *speed, op int) { s.send(op, "/v2/commentannotations/add", inPlan+`"commentAnnotations": [`+newThread(op)+`]`) }
+func add(s *speed, op int) {
+	s.send(op, "/v2/commentannotations/add", inPlan+`"commentAnnotations": [`+newThread(op)+`]`)
+}
 
 // speed is a service whose calls to AWS are recorded.
 type speed struct {
