@@ -74,7 +74,7 @@ func (s *Store) DeleteAnnotations(
 // remain.
 func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job, from string) (next string, err error) {
 	doc := job.Document(job.Things[0])
-	ids, next, err := s.selectPart(ctx, doc, job.Rest.Selector, s.mostDeleted, from)
+	ids, next, err := s.selectPart(ctx, doc, job.Rest.Selector, s.MaxDeleted, from)
 	if err != nil || len(ids) == 0 {
 		return next, err
 	}
@@ -103,7 +103,7 @@ func (s *Store) keepJob(
 	if ids == nil {
 		var next string
 		var err error
-		if ids, next, err = s.selectPart(ctx, doc, d.Selector, s.mostDeleted, ""); err != nil {
+		if ids, next, err = s.selectPart(ctx, doc, d.Selector, s.MaxDeleted, ""); err != nil {
 			return nil, nil, err
 		}
 		if next != "" {

@@ -165,7 +165,7 @@ func TestDeleteLast(t *testing.T) {
 func TestDeleteRestIsBounded(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	all := w.addFindings()
-	w.mostDeleted = 5
+	w.MaxDeleted = 5
 	r := newRequest(0)
 	sel := collab.Selector{Agent: &collab.AgentFilter{ID: "linter"}}
 	_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
@@ -204,7 +204,7 @@ func TestDeleteBehindLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
-			w.mostDeleted, w.mostSearched, w.skew = 20, 22, 50*time.Millisecond
+			w.MaxDeleted, w.mostSearched, w.skew = 20, 22, 50*time.Millisecond
 			add := func(prefix string, n int, at collab.Millis) {
 				store.All(n, func(i int) {
 					th := storetest.Thread(fmt.Sprint(prefix, i), "ann", 1)
@@ -213,15 +213,15 @@ func TestDeleteBehindLater(t *testing.T) {
 					w.must(w.AddAnnotation(t.Context(), newRequest(at), w.doc, th, collab.NewAnnotation{}))
 				})
 			}
-			add("b", w.mostDeleted+1, 10_000)
+			add("b", w.MaxDeleted+1, 10_000)
 			r := newRequest(0)
 			add("z", 1, r.Millis()+40) // from a process whose clock is ahead
 			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
 			w.must(err)
-			add("a", w.mostDeleted+1, r.Millis()+1_000)
+			add("a", w.MaxDeleted+1, r.Millis()+1_000)
 			w.sweep(r.JobID())
-			ids, err := w.Select(t.Context(), w.doc, sel, 2*w.mostDeleted)
-			if err != nil || len(ids) != w.mostDeleted+1 || slices.ContainsFunc(ids, func(id string) bool { return id[0] != 'a' }) {
+			ids, err := w.Select(t.Context(), w.doc, sel, 2*w.MaxDeleted)
+			if err != nil || len(ids) != w.MaxDeleted+1 || slices.ContainsFunc(ids, func(id string) bool { return id[0] != 'a' }) {
 				t.Errorf("%d are left, %v", len(ids), err)
 			}
 		})

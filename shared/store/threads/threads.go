@@ -31,7 +31,7 @@ type Store struct {
 	Outbox    *outbox.Store
 	busy      *cache.Cache[keys.Key, collab.Millis] // last time keys seen by this process, by head
 
-	mostDeleted  int           // collab.MaxDeleted, except in tests
+	MaxDeleted   int           // annotations that a call deletes without naming them: collab.MaxDeleted, except in tests
 	mostSearched int           // mostSearched, except in tests
 	skew         time.Duration // store.ClockSkew, except in tests
 }
@@ -40,7 +40,7 @@ type Store struct {
 func New(d *directory.Store, o *outbox.Store) *Store {
 	return &Store{
 		Table: d.Table, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy),
-		mostDeleted: collab.MaxDeleted, mostSearched: mostSearched, skew: store.ClockSkew,
+		MaxDeleted: collab.MaxDeleted, mostSearched: mostSearched, skew: store.ClockSkew,
 	}
 }
 
