@@ -448,6 +448,9 @@ func TestDeleteOfAgents(t *testing.T) {
 			tb := storetest.New(t)
 			const most = 20
 			p := newProcess(t, tb, time.Now)
+			if p.threads.MaxDeleted != 1_000 {
+				t.Errorf("a request deletes %d annotations that it does not name", p.threads.MaxDeleted)
+			}
 			p.threads.MaxDeleted = most
 			doc, err := p.open()
 			p.must(err)
