@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -184,7 +183,7 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 		case n == after+1:
 			close(dead)
 		}
-		return nil, errors.New("killed")
+		return nil, storetest.ErrKilled
 	})
 	ctx, cancel := context.WithCancel(d.Context())
 	ended := make(chan struct{})

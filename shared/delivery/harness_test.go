@@ -130,9 +130,6 @@ func (w *world) did(_ any, err error) {
 	must.Do(w, err)
 }
 
-// errKilled is the error of all calls of a dead process.
-var errKilled = errors.New("killed")
-
 // process is a run of deliver, which may be killed at one of its calls to AWS.
 type process struct {
 	*delivery.Deliverer
@@ -177,7 +174,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 		if f.refused {
 			return storetest.Answer(http.StatusBadRequest, storetest.Failure("AccessDeniedException")), nil
 		}
-		p.kill(errKilled)
+		p.kill(storetest.ErrKilled)
 	}
 	if err := p.call(op); err != nil {
 		return nil, err
@@ -197,7 +194,7 @@ func (p *process) call(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
-		return errKilled
+		return storetest.ErrKilled
 	}
 	p.calls = append(p.calls, name)
 	writes := name != "GetItem" && name != "BatchGetItem" && name != "Query"
@@ -206,8 +203,8 @@ func (p *process) call(name string) error {
 		p.steps++
 	}
 	if len(p.calls) == p.killAt.call || step && p.steps == p.killAt.step {
-		p.kill(errKilled)
-		return errKilled
+		p.kill(storetest.ErrKilled)
+		return storetest.ErrKilled
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,12 +99,18 @@ type cut struct {
 	left atomic.Int64
 }
 
-var errKilled = errors.New("the process was killed")
+// ErrKilled is the error of the calls of a dead process. Clients do not repeat them.
+var ErrKilled error = killed{}
+
+type killed struct{}
+
+func (killed) Error() string        { return "the process was killed" }
+func (killed) RetryableError() bool { return false }
 
 // Do sends a request, or fails.
 func (c *cut) Do(r *http.Request) (*http.Response, error) {
 	if c.left.Add(-1) < 0 {
-		return nil, errKilled
+		return nil, ErrKilled
 	}
 	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // sent requests complete
 }
