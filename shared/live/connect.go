@@ -82,7 +82,7 @@ func (p *Pages) Message(ctx context.Context, id string, began time.Time, text st
 	switch {
 	case !isPing(text) || !p.mayPing(id):
 		err = p.Gateway.Close(ctx, id)
-	case p.Now().Sub(began) < maxAge && p.mayWatch(ctx, id):
+	case p.Now().Sub(began) < maxAge:
 		err = p.Gateway.Post(ctx, id, pong)
 	default:
 		err = errors.Join(p.Gateway.Post(ctx, id, bye), p.Gateway.Close(ctx, id))
@@ -90,30 +90,6 @@ func (p *Pages) Message(ctx context.Context, id string, began time.Time, text st
 	if err != nil && !errors.Is(err, ErrGone) { // the page notices the silence
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a message is not answered", slog.String("connection", id), slog.Any("cause", err))
 	}
-}
-
-// mayWatch reports whether the person of a connection may still see its documents. If this
-// cannot be determined, the connection stays until the next ping.
-func (p *Pages) mayWatch(ctx context.Context, id string) bool {
-	c, ok, err := p.Connections.Connection(ctx, id)
-	if err == nil && !ok { // it has ended
-		return false
-	}
-	var account collab.Signing
-	if err == nil {
-		account, err = p.Keys.Signing(ctx, c.Account)
-	}
-	if err == nil {
-		err = p.Rule.Check(ctx, account.Settings, c.Watch)
-	}
-	switch collab.CodeOf(err) {
-	case "":
-		return !account.Disabled
-	case collab.NotFound, collab.PermissionDenied, collab.FailedPrecondition:
-		return false
-	}
-	p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not checked", slog.String("connection", id), slog.Any("cause", err))
-	return true
 }
 
 func isPing(text string) bool {

@@ -24,6 +24,7 @@ import (
 	rules "collabdata/shared/live"
 	"collabdata/shared/store"
 	"collabdata/shared/store/connections"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -640,29 +641,141 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestPings checks that a ping ends the connection of a person who may no longer see its
-// documents.
-func TestPings(t *testing.T) {
+// TestRemoved checks that a person whose access is taken away gets no hint after that, and that their
+// connections end: with the next hint, or when the change of access is read. Others, and the
+// person elsewhere, keep theirs.
+func TestRemoved(t *testing.T) {
 	w := newWorld(t)
-	for name, test := range map[string]struct{ path, data string }{
-		"a removed member":     {"/v2/users/delete", `{"organizationId": "org", "userIds": ["a removed member"]}`},
-		"a disabled document":  {"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": true}`},
-		"a deleted connection": {},
-	} {
-		w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "users": [{"userId": "`+name+`"}]}`)
-		p := w.connect(t, "acme", name, `"documentIds": ["budget"], "inbox": true`)
-		w.await(t, "the connection", func() bool { return len(w.connections(t, name)) == 1 })
-		p.write(t, `{"ping":true}`)
-		p.expect(t, pong)
-		if test.path != "" {
-			w.post(t, "acme", test.path, test.data)
-		} else {
-			must.Do(t, w.kept.Disconnect(t.Context(), w.connections(t, name)[0].ID, 0))
-		}
-		p.write(t, `{"ping":true}`)
-		p.expect(t, bye, "")
-		w.post(t, "acme", "/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": false}`)
+	w.post(t, "acme", "/v2/organizations/folders/add", `{"organizationId": "org", "folders": [{"folderId": "f", "folderName": "F"}]}`)
+	w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "folderId": "f", "documents": [{"documentId": "filed", "documentName": "F"}]}`)
+	w.post(t, "acme", "/v2/organizations/documents/access/update", `{"organizationId": "org", "documentIds": ["filed", "budget"], "accessType": "restricted"}`)
+	const (
+		organization = `{"type": "organization", "id": "org"}`
+		folder       = `{"type": "folder", "id": "f", "organizationId": "org"}`
+		budget       = `{"type": "document", "id": "budget", "organizationId": "org"}`
+	)
+	deleted := func(user, from string) (path, data string) {
+		return "/v2/users/delete", `{"organizationId": "org", ` + from + `"userIds": ["` + user + `"]}`
 	}
+	ungranted := func(user, resource string) (path, data string) {
+		return "/v2/auth/permissions/remove", `{"userId": "` + user + `", "permissions": {"resources": [` + resource + `]}}`
+	}
+	for i, test := range []struct {
+		granted, document string
+		remove            func(user, from string) (path, data string)
+		from              string
+		all               bool // of the organization
+	}{
+		{organization, "plan", deleted, "", true},
+		{budget, "budget", deleted, "", true},
+		{folder, "filed", deleted, `"folderId": "f", `, false},
+		{budget, "budget", deleted, `"documentId": "budget", `, false},
+		{folder, "filed", ungranted, folder, false},
+		{budget, "budget", ungranted, budget, false},
+	} {
+		for _, hinted := range []bool{true, false} {
+			user, other := fmt.Sprint("ann", i, hinted), fmt.Sprint("bob", i, hinted)
+			for _, u := range []string{user, other} {
+				w.post(t, "acme", "/v2/auth/permissions/add", `{"user": {"userId": "`+u+`"}, "permissions": {"resources": [`+test.granted+`]}}`)
+			}
+			w.take(t)
+			watch := `"documentIds": ["` + test.document + `"]`
+			ends, stays := []page{w.connect(t, "acme", user, watch)}, []page{w.connect(t, "acme", other, watch)}
+			for _, elsewhere := range []string{`"inbox": true`, `"documentIds": ["plan"]`} {
+				if p := w.connect(t, "acme", user, elsewhere); test.all {
+					ends = append(ends, p)
+				} else {
+					stays = append(stays, p)
+				}
+			}
+			path, data := test.remove(user, test.from)
+			w.post(t, "acme", path, data)
+			if hinted {
+				w.clock.move(directory.CacheTTL)
+				w.written.take()
+				must.Do(t, w.hints.Take(t.Context(), []keys.Key{
+					keys.Annotation(w.document(t, test.document), "a"), keys.Annotation(w.document(t, "plan"), "a"),
+					keys.UserNotification(w.document(t, "plan").OrganizationRef, user, 1<<40, "n"),
+				}))
+				stays[0].expect(t, `{"changed":{"documentId":"`+test.document+`"}}`)
+				if !test.all {
+					stays[1].expect(t, inbox)
+					stays[2].expect(t, plan)
+				}
+			} else {
+				w.take(t)
+			}
+			for j, p := range ends {
+				if got := p.read(t); got != "" {
+					t.Errorf("%s %s, hinted %v: connection %d reads %q", path, data, hinted, j, got)
+				}
+			}
+			for _, p := range stays {
+				p.still(t)
+			}
+			if n := len(w.connections(t, user)); n != len(stays)-1 {
+				t.Errorf("%s %s, hinted %v: %d connections are kept, want %d", path, data, hinted, n, len(stays)-1)
+			}
+		}
+	}
+}
+
+// document returns a document of acme.
+func (w *world) document(t testing.TB, id string) collab.DocumentRef {
+	t.Helper()
+	doc, err := w.service.Directory.OpenDocument(t.Context(), "acme", "org", id, collab.CreateFlags{})
+	must.Do(t, err)
+	return doc
+}
+
+// TestRefused checks that the next hint ends the connections to something disabled.
+func TestRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, test := range []struct{ path, data string }{
+		{"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["plan"], "disabled": %v}`},
+		{"/v2/organizations/access/disablestate/update", `{"organizationIds": ["org"], "disabled": %v}`},
+		{"", ""},
+	} {
+		disable := func(off bool) {
+			t.Helper()
+			if test.path != "" {
+				w.post(t, "acme", test.path, fmt.Sprintf(test.data, off))
+			} else if _, err := w.service.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error { a.Disabled = off; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.move(directory.CacheTTL)
+		}
+		written := []keys.Key{keys.Annotation(w.document(t, "plan"), "a")}
+		p := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+		disable(true)
+		must.Do(t, w.hints.Take(t.Context(), written))
+		p.expect(t, "")
+		disable(false)
+	}
+}
+
+// TestSilentProvider checks that connections stay, with hints, while the permission provider gives
+// no answer, and that its answer ends them.
+func TestSilentProvider(t *testing.T) {
+	w := newWorld(t)
+	var answers atomic.Value
+	answers.Store(`{"userIds": ["ann", "bob"]}`)
+	provider := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = out.Write([]byte(answers.Load().(string)))
+	}))
+	defer provider.Close()
+	must.Do(t, w.service.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"}))
+	ann, bob := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`), w.connect(t, "acme", "bob", `"documentIds": ["plan"]`)
+	answers.Store("no JSON")
+	w.comment(t, "plan")
+	w.take(t)
+	ann.expect(t, plan)
+	bob.expect(t, plan)
+	answers.Store(`{"userIds": ["bob"]}`)
+	w.comment(t, "plan")
+	w.take(t)
+	ann.expect(t, "")
+	bob.expect(t, plan)
 }
 
 // TestLifetime checks that a connection older than two hours gets no hints.
