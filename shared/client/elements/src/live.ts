@@ -2,11 +2,13 @@ import {endsWithPerson, type Access} from './access.js';
 import type {Failure} from './failure.js';
 import {ask} from './protocol.js';
 
-// ms between pings; the service closes a connection after ten minutes without one
-const PING = 420_000;
+// ms between pings; the gateway closes a connection after ten minutes without one, and browsers
+// delay timers of a hidden page by up to one
+const PING = 480_000;
 const PONG = 60_000; // ms for the response, even if the browser slows timers of a hidden page
 const LONGEST = 300_000; // maximum ms between attempts to connect, unless the server asks for more
 const STEADY = 60_000; // ms after which a connection counts as stable
+const STEADY_TRIES = 2; // then others may have ended with it: they connect again over some seconds
 
 /** A follower of changes of a document or an inbox. */
 interface Watcher {
@@ -191,19 +193,18 @@ export class Live {
     };
     socket.onmessage = ({data}) => {
       if (this.#socket !== socket) return;
-      const {changed, bye, pong} = JSON.parse(data);
+      const {changed, pong} = JSON.parse(data);
       if (changed) {
         const {within = 0, read = false} = changed;
         this.#hint(within, read);
         this.#post({within, read});
       }
       if (pong) ping();
-      if (bye) lost();
     };
     const lost = (socket.onclose = () => {
       if (this.#socket !== socket) return;
       this.#close();
-      if (Date.now() - began > STEADY) this.#tries = 0;
+      if (Date.now() - began > STEADY) this.#tries = STEADY_TRIES;
       this.#later(0, !open); // browsers do not report why a connection was refused
     });
     const ping = () => {
