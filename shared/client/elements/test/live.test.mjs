@@ -214,15 +214,19 @@ test('an inbox that comes late shares the connection of the document, and a seco
   (await of('plan')).watch(one);
   await pass(0);
   sockets[0].onopen();
-  (await of('')).watch(box);
-  await pass(TOGETHER);
-  assert.deepEqual(asked('tickets/add'), [{documentIds: ['plan']}, plan]);
-  sockets[1].onopen();
-  await pass(0);
-  assert.deepEqual([sockets[0].closed, !!sockets[1].closed, box.heard.at(-1)], [true, false, true]);
+  const inbox = await of('');
+  for (const n of [1, 2]) { // it comes again
+    const leave = inbox.watch(box);
+    await pass(TOGETHER);
+    assert.deepEqual(asked('tickets/add').slice(n), [plan]);
+    sockets[n].onopen();
+    await pass(0);
+    assert.deepEqual([sockets[n - 1].closed, !!sockets[n].closed, box.heard.at(-1)], [true, false, true]);
+    if (n === 1) leave();
+  }
   (await of('map')).watch(two);
   await pass(TOGETHER);
-  assert.deepEqual(asked('tickets/add').slice(2), [{documentIds: ['map']}]);
+  assert.deepEqual(asked('tickets/add').slice(3), [{documentIds: ['map']}]);
 });
 
 test('an inbox lives without a document that is refused, and with it again later', async () => {
@@ -247,6 +251,23 @@ test('an inbox lives without a document that is refused, and with it again later
     await pass(0);
     assert.deepEqual([sockets.length, sockets[0].closed, box.heard.at(-1), doc.heard.at(-1)], [2, true, true, true]);
   }
+});
+
+test('an inbox opens no connection that the document has meanwhile', async () => {
+  const {of} = await tab();
+  const inbox = await of('');
+  const {fetch} = globalThis;
+  let answer;
+  globalThis.fetch = (...request) => new Promise((done) => (answer = () => done(fetch(...request))));
+  inbox.watch(watcher());
+  await pass(0);
+  globalThis.fetch = fetch;
+  (await of('plan')).watch(watcher());
+  await pass(TOGETHER);
+  sockets[0].onopen();
+  answer();
+  await pass(1000);
+  assert.deepEqual([asked('tickets/add'), sockets.length], [[plan, {inbox: true}], 1]);
 });
 
 test('without an answer a page asks for one connection again', async () => {
