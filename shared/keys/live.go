@@ -74,7 +74,7 @@ func ParseChange(k Key) (c Change, ok bool) {
 	if kind == nil || kind.Told == "" {
 		return c, false
 	}
-	if kind.Told == AccessChanged { // every removal of access deletes such an item, the last write
+	if kind.Told == AccessChanged { // the last write of a removal deletes such an item
 		p.Doc = ""
 	}
 	return Change{Kind: kind.Told, Account: p.Acct, Organization: p.Org, Document: p.Doc, User: p.User}, true

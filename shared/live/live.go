@@ -89,33 +89,39 @@ func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, us
 		}
 		return nil, err
 	}
-	refused := map[string]error{}
-	for part := range slices.Chunk(users, together) {
-		viewers, err := r.Access.Viewers(ctx, s, docs, part, false)
-		if err != nil {
-			return nil, err
-		}
-		for i, list := range viewers {
-			for _, v := range list {
-				if !v.May && refused[v.User] == nil {
-					refused[v.User] = collab.Errorf(collab.PermissionDenied, "user %q cannot see document %q", v.User, docs[i].Document)
-				}
-			}
-		}
-	}
-	if !w.Inbox {
-		return refused, nil
-	}
 	var mu sync.Mutex
+	refused := map[string]error{}
+	refuse := func(user, format, object string) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused[user] = collab.Errorf(collab.PermissionDenied, format, user, object)
+	}
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(queries)
+	for part := range slices.Chunk(users, together) {
+		g.Go(func() error {
+			viewers, err := r.Access.Viewers(within, s, docs, part, false)
+			if err != nil {
+				return err
+			}
+			for i, list := range viewers {
+				for _, v := range list {
+					if !v.May {
+						refuse(v.User, "user %q cannot see document %q", docs[i].Document)
+					}
+				}
+			}
+			return nil
+		})
+	}
 	for _, u := range users {
+		if !w.Inbox {
+			break
+		}
 		g.Go(func() error {
 			removed, err := r.Directory.IsRemoved(within, org, u)
 			if removed {
-				mu.Lock()
-				defer mu.Unlock()
-				refused[u] = collab.Errorf(collab.PermissionDenied, "user %q was removed from organization %q", u, w.Organization)
+				refuse(u, "user %q was removed from organization %q", w.Organization)
 			}
 			return err
 		})

@@ -482,6 +482,15 @@ func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) 
 	return u.kept.Watchers(ctx, acct, org, doc, user)
 }
 
+// noAccounts is a table whose accounts cannot be read.
+type noAccounts struct{}
+
+var errNoAccounts = errors.New("throttled")
+
+func (noAccounts) Account(context.Context, string) (collab.Account, error) {
+	return collab.Account{}, errNoAccounts
+}
+
 // TestRepeated checks lost, failed and repeated batches: they send no hints, are retried, and send
 // hints twice.
 func TestRepeated(t *testing.T) {
@@ -495,6 +504,13 @@ func TestRepeated(t *testing.T) {
 	}
 	p.still(t)
 	table.err = nil
+	accounts := w.hints.Accounts
+	w.hints.Accounts = noAccounts{}
+	if err := w.hints.Take(t.Context(), written); !errors.Is(err, errNoAccounts) {
+		t.Errorf("where rights cannot be read: %v", err)
+	}
+	p.still(t)
+	w.hints.Accounts = accounts
 	for range 2 {
 		must.Do(t, w.hints.Take(t.Context(), written))
 		p.expect(t, plan)
