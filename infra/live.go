@@ -19,8 +19,8 @@ func (s *service) addLive() {
 	}
 	gateway := awsapigatewayv2.NewCfnApi(s.stack, jsii.String("Live"), &awsapigatewayv2.CfnApiProps{
 		Name: jsii.String(*s.stack.StackName() + "-live"), ProtocolType: jsii.String("WEBSOCKET"),
-		// required but unused: every message takes $default
-		RouteSelectionExpression: jsii.String("$request.body.action"),
+		// Pings are {"ping": true}, whose value is compared as text; other messages take $default.
+		RouteSelectionExpression: jsii.String("$request.body.ping"),
 	})
 	s.liveURL = awscdk.Fn_Join(jsii.String(""), jsii.Strings(
 		"https://", *gateway.Ref(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(), "/", s.settings.Stage,
@@ -33,10 +33,10 @@ func (s *service) addLive() {
 		})
 	}
 	routes := s.addFunction(function{
-		name: "live", does: "Handles the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
+		name: "live", does: "Starts and ends the connections of pages", timeout: 15, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, signingKeys, providerItems),
-			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
+			allow([]string{"execute-api:ManageConnections"}, connection("DELETE")),
 			s.allowItems(changeItems, liveItems, connections), s.allowItems([]string{"dynamodb:DeleteItem"}, tickets),
 		},
 	})
@@ -44,9 +44,10 @@ func (s *service) addLive() {
 
 	stream := *s.table.TableStreamArn()
 	s.hints = s.addFunction(function{
-		name: "hints", does: "Sends hints about changes to pages", timeout: 30, memoryMB: 256, environment: environment,
+		name: "hints", does: "Sends hints about changes to pages, and ends connections without access", timeout: 30, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
-			allow([]string{"execute-api:ManageConnections"}, connection("POST")), s.allowItems(readItems, liveItems, connections),
+			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
+			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, providerItems),
 			s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
 			allow([]string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, stream),
 			allow([]string{"dynamodb:ListStreams"}, "*"),
@@ -102,6 +103,7 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 				`"ip":"$context.identity.sourceIp","connection":"$context.connectionId","event":"$context.eventType","status":"$context.status"}`),
 		},
 	})
+	s.addPings(gateway)
 	for name, id := range map[string]string{"$connect": "LiveConnect", "$disconnect": "LiveDisconnect", "$default": "LiveMessage"} {
 		route := awsapigatewayv2.NewCfnRoute(s.stack, &id, &awsapigatewayv2.CfnRouteProps{
 			ApiId: gateway.Ref(), RouteKey: jsii.String(name), AuthorizationType: jsii.String("NONE"),
@@ -112,4 +114,25 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 		}
 		suppress(route, "AwsSolutions-APIG4", "A connection requires a ticket, which the function checks.")
 	}
+}
+
+// addPings has the gateway itself answer the pings of pages.
+func (s *service) addPings(gateway awsapigatewayv2.CfnApi) {
+	const template = "200" // the name of both templates
+	integration := awsapigatewayv2.NewCfnIntegration(s.stack, jsii.String("LivePingIntegration"), &awsapigatewayv2.CfnIntegrationProps{
+		ApiId: gateway.Ref(), IntegrationType: jsii.String("MOCK"),
+		TemplateSelectionExpression: jsii.String(template), RequestTemplates: map[string]string{template: `{"statusCode":200}`},
+	})
+	awsapigatewayv2.NewCfnIntegrationResponse(s.stack, jsii.String("LivePong"), &awsapigatewayv2.CfnIntegrationResponseProps{
+		ApiId: gateway.Ref(), IntegrationId: integration.Ref(), IntegrationResponseKey: jsii.String("$default"),
+		TemplateSelectionExpression: jsii.String(template), ResponseTemplates: map[string]string{template: `{"pong":true}`},
+	})
+	route := awsapigatewayv2.NewCfnRoute(s.stack, jsii.String("LivePing"), &awsapigatewayv2.CfnRouteProps{
+		ApiId: gateway.Ref(), RouteKey: jsii.String("true"), AuthorizationType: jsii.String("NONE"),
+		Target: jsii.String("integrations/" + *integration.Ref()), RouteResponseSelectionExpression: jsii.String("$default"),
+	})
+	awsapigatewayv2.NewCfnRouteResponse(s.stack, jsii.String("LivePongResponse"), &awsapigatewayv2.CfnRouteResponseProps{
+		ApiId: gateway.Ref(), RouteId: route.Ref(), RouteResponseKey: jsii.String("$default"),
+	})
+	suppress(route, "AwsSolutions-APIG4", "Only the pages of open connections send messages.")
 }

@@ -25,8 +25,12 @@ var telling = map[string][]string{
 	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "MinimumCompressionSize", "SecurityPolicy", "EndpointAccessMode"},
 	"AWS::ApiGateway::Stage":         {"StageName", "TracingEnabled", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
 	"AWS::ApiGatewayV2::Api":         {"ProtocolType", "RouteSelectionExpression"},
-	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
-	"AWS::ApiGatewayV2::Route":       {"RouteKey", "AuthorizationType"},
+	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn", "TemplateSelectionExpression", "RequestTemplates"},
+	"AWS::ApiGatewayV2::IntegrationResponse": {
+		"IntegrationId", "IntegrationResponseKey", "TemplateSelectionExpression", "ResponseTemplates",
+	},
+	"AWS::ApiGatewayV2::Route":         {"RouteKey", "AuthorizationType", "Target", "RouteResponseSelectionExpression"},
+	"AWS::ApiGatewayV2::RouteResponse": {"RouteId", "RouteResponseKey"},
 	"AWS::ApiGatewayV2::Stage": {
 		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit", "RouteSettings",
 	},

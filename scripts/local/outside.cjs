@@ -34,7 +34,7 @@ async function main() {
 
   // Bob mentions her: the page shows it automatically, and the inbox counts it until she opens the
   // thread.
-  await until(() => page.sockets.filter((socket) => !socket.isClosed()).length === 2);
+  await until(() => page.sockets.filter((socket) => !socket.isClosed()).length === 1);
   const before = await unread();
   const {annotationId} = (await call('/v2/commentannotations/get', {organizationId, documentId, order: 'desc'})).find((t) => t.comments[0].commentText.startsWith(text));
   await call('/v2/commentannotations/comments/add', {organizationId, documentId, annotationId, commentData: [{

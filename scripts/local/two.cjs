@@ -7,7 +7,7 @@ async function main() {
   const {browser, context} = await launch();
   const bob = await open(context, `${given.page}?as=bob`);
   const inbox = bob.getByRole('button', {name: /^Inbox/});
-  await until(() => bob.sockets.filter((socket) => !socket.isClosed()).length === 2);
+  await until(() => bob.sockets.filter((socket) => !socket.isClosed()).length === 1);
   const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
   const before = await unread();
 

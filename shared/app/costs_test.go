@@ -263,12 +263,10 @@ func TestPageCosts(t *testing.T) {
 		}
 		return number(t, strings.ReplaceAll(string(found[1]), "_", "")) / 3_600_000
 	}
-	// The first ping nine minutes before the maximum, or later, ends a connection.
-	ping := hours("live.ts", "PING")
-	life := ping * math.Ceil((collab.ConnectionLifetime.Hours()-9.0/60)/ping)
+	life := collab.ConnectionLifetime.Hours()
 	polls := func(changes float64, live bool) float64 {
 		if live {
-			return (1+math.Floor(life/hours("poll.ts", "LIVE_PAUSE")))/life + changes
+			return math.Ceil(life/hours("poll.ts", "LIVE_PAUSE"))/life + changes
 		}
 		busy := changes * hours("poll.ts", "QUIET")
 		return busy/hours("poll.ts", "PAUSE") + (1-busy)/hours("poll.ts", "QUIET_PAUSE")
@@ -281,7 +279,7 @@ func TestPageCosts(t *testing.T) {
 	parts := func(ofDocument, ofInbox float64, live bool) []part {
 		connections, preflights := 0.0, 1.0
 		if live {
-			connections, preflights = 2, 1.5
+			connections, preflights = 1, 1.5
 		}
 		request := price("requests: gateway")
 		return []part{
@@ -291,7 +289,7 @@ func TestPageCosts(t *testing.T) {
 			{"preflight requests", preflights, price("preflight requests")},
 			{"connections started and ended", connections / life, price("connections of pages")},
 			{"hours of connections", connections, price("hours of connections")},
-			{"hints", (ofDocument + ofInbox) * connections / 2, price("hints to them")},
+			{"hints", (ofDocument + ofInbox) * connections, price("hints to them")},
 		}
 	}
 	const million = 1_000 * 8 * 22 / 1e6 // hours

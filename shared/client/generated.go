@@ -1064,7 +1064,7 @@ func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 // its messages. The operation takes no Idempotency-Key. The request fails with:
 //
 //   - PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
-//     disabled state, permission provider or removal.
+//     disabled state, permission provider or removal, or for the inbox of a removed person.
 //   - NOT_FOUND if the organization or a document does not exist.
 //   - RESOURCE_EXHAUSTED if the person has 20 connections in the organization, or a document or the
 //     account has reached its limit (defaults 1,000 and 5,000): then the page polls. Unused tickets

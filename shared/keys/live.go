@@ -51,6 +51,7 @@ type ChangeKind string
 const (
 	ThreadsChanged ChangeKind = "threads"   // the document's threads
 	InboxChanged   ChangeKind = "inbox"     // inboxes of the organization
+	AccessChanged  ChangeKind = "access"    // a user's connections in the organization
 	Heartbeat      ChangeKind = "heartbeat" // none: shows that the stream is read
 )
 
@@ -72,6 +73,9 @@ func ParseChange(k Key) (c Change, ok bool) {
 	kind, p := KindOf(k)
 	if kind == nil || kind.Told == "" {
 		return c, false
+	}
+	if kind.Told == AccessChanged { // the last write of a removal deletes such an item
+		p.Doc = ""
 	}
 	return Change{Kind: kind.Told, Account: p.Acct, Organization: p.Org, Document: p.Doc, User: p.User}, true
 }

@@ -26,7 +26,11 @@ func TestParseChange(t *testing.T) {
 			UserNotification(org, user, 1<<40, "n"):  change(InboxChanged, "", user),
 			NotificationState(org, user, 1<<40, "n"): change(InboxChanged, "", user),
 			AllNotification(org, 1<<40, "n"):         change(InboxChanged, "", ""),
-			HeartbeatKey():                           {Kind: Heartbeat},
+			Member(org, user):                        change(AccessChanged, "", user),
+			DocumentGrant(doc, user):                 change(AccessChanged, "", user),
+			FolderGrant(collab.FolderRef{OrganizationRef: org, Folder: "f"}, user): change(AccessChanged, "", user),
+			Opening(doc, user): change(AccessChanged, "", user),
+			HeartbeatKey():     {Kind: Heartbeat},
 		} {
 			got, ok := ParseChange(k)
 			if diff := gocmp.Diff(want, got); !ok || diff != "" {
@@ -39,7 +43,7 @@ func TestParseChange(t *testing.T) {
 		for _, k := range []Key{
 			Task(collab.TaskRef{Kind: collab.EventTask, Account: acct, ID: "e"}), Idempotency(acct, [32]byte{}), Job(acct, "j"), Quota(acct, ""), AnnotationID(doc, "a"), Account(acct),
 			Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
-			Organization(acct, "o!"), Document(org, id), Folder(org, "f"), FolderTree(org), Member(org, user), DocumentGrant(doc, user),
+			Organization(acct, "o!"), Document(org, id), Folder(org, "f"), FolderTree(org),
 			Removed(org, user), RemovedFrom(doc, user),
 			Connection("c"), Ticket("acme", "t"), ConnectionCount(acct, 1<<40),
 			{PK: ConnectionPartition(acct, "o!"), SK: ConnectionOf(user, "c")}, {PK: WatcherPartition(acct, "o!", id), SK: ConnectionOf(user, "c")},

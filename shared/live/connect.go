@@ -2,29 +2,12 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-)
-
-const (
-	maxMessage = 100         // bytes of a message of a page
-	maxPings   = 20          // of a connection in pingSpan, in one process
-	pingSpan   = time.Minute // pages ping every few minutes
-
-	// A ping ends a connection of this age, because the next one may come nine minutes later.
-	maxAge = collab.ConnectionLifetime - 9*time.Minute
-)
-
-// Messages of the service.
-const (
-	pong = `{"pong":true}`
-	bye  = `{"bye":true}`
 )
 
 // Pages handles the connections of pages. It is safe for concurrent use.
@@ -35,10 +18,6 @@ type Pages struct {
 	Gateway     Gateway
 	Now         func() time.Time
 	Log         *slog.Logger
-
-	mu    sync.Mutex
-	pings map[string]int // by connection, in this span
-	span  time.Time      // start of the span
 }
 
 // Connect starts a connection with a ticket. It returns PERMISSION_DENIED if the ticket is forged,
@@ -76,60 +55,12 @@ func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	return err
 }
 
-// Message answers a page's ping. Other messages, too many pings, and old age end the connection.
-func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) {
-	var err error
-	switch {
-	case !isPing(text) || !p.mayPing(id):
-		err = p.Gateway.Close(ctx, id)
-	case p.Now().Sub(began) < maxAge && p.mayWatch(ctx, id):
-		err = p.Gateway.Post(ctx, id, pong)
-	default:
-		err = errors.Join(p.Gateway.Post(ctx, id, bye), p.Gateway.Close(ctx, id))
+// Message ends the connection: the gateway itself answers pings, and pages send nothing else. It logs
+// a failure.
+func (p *Pages) Message(ctx context.Context, id string) {
+	if err := p.Gateway.Close(ctx, id); err != nil && !errors.Is(err, ErrGone) {
+		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not ended", slog.String("connection", id), slog.Any("cause", err))
 	}
-	if err != nil && !errors.Is(err, ErrGone) { // the page notices the silence
-		p.Log.LogAttrs(ctx, slog.LevelWarn, "a message is not answered", slog.String("connection", id), slog.Any("cause", err))
-	}
-}
-
-// mayWatch reports whether the person of a connection may still see its documents. If this
-// cannot be determined, the connection stays until the next ping.
-func (p *Pages) mayWatch(ctx context.Context, id string) bool {
-	c, ok, err := p.Connections.Connection(ctx, id)
-	if err == nil && !ok { // it has ended
-		return false
-	}
-	var account collab.Signing
-	if err == nil {
-		account, err = p.Keys.Signing(ctx, c.Account)
-	}
-	if err == nil {
-		err = p.Rule.Check(ctx, account.Settings, c.Watch)
-	}
-	switch collab.CodeOf(err) {
-	case "":
-		return !account.Disabled
-	case collab.NotFound, collab.PermissionDenied, collab.FailedPrecondition:
-		return false
-	}
-	p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not checked", slog.String("connection", id), slog.Any("cause", err))
-	return true
-}
-
-func isPing(text string) bool {
-	var message map[string]any
-	return len(text) <= maxMessage && json.Unmarshal([]byte(text), &message) == nil && len(message) == 1 && message["ping"] == true
-}
-
-// mayPing reports whether a connection pings as rarely as pages do.
-func (p *Pages) mayPing(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now := p.Now(); now.Sub(p.span) >= pingSpan {
-		p.pings, p.span = map[string]int{}, now
-	}
-	p.pings[id]++
-	return p.pings[id] <= maxPings
 }
 
 // Disconnect deletes an ended connection. It logs a failure, and the connection is deleted later:

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 
@@ -27,6 +28,8 @@ const (
 
 // Hints sends hints about written items to connected pages.
 type Hints struct {
+	Rule        Rule
+	Accounts    Accounts
 	Connections Connections
 	Gateway     Gateway
 	Log         *slog.Logger
@@ -52,6 +55,7 @@ func spread(n int) time.Duration {
 	return min(time.Duration(n)*time.Second/lookRate, maxSpread)
 }
 
+// message is a text to a connection; "" ends it.
 type message struct{ connection, text string }
 
 // hint is the text of messages about one change.
@@ -63,8 +67,8 @@ type hint struct {
 }
 
 // Take sends hints about written items, by their keys; several changes of the same data are one
-// hint. It does not check access: a hint contains no data. It returns the table's errors, and may
-// be called again.
+// hint. It ends the connections of users who may not have the hint, or whose access has changed and
+// who may not watch all that they do. It returns the table's errors, and may be called again.
 func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 	changes := map[keys.Change]bool{}
 	for _, k := range written {
@@ -102,13 +106,13 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 			continue
 		}
 		g.Go(func() error {
-			list, err := h.find(within, c)
+			list, pages, err := h.find(within, c)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, m := range list {
 				found[m] = true
 			}
-			most = max(most, len(list))
+			most = max(most, pages)
 			return err
 		})
 	}
@@ -116,27 +120,96 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 	return found, most, err
 }
 
-func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err error) {
+// find returns the messages about a change, and the number of pages that receive a hint.
+func (h *Hints) find(ctx context.Context, c keys.Change) (messages []message, pages int, err error) {
+	if c.Kind == keys.AccessChanged {
+		messages, err = h.recheck(ctx, c)
+		return messages, 0, err
+	}
 	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
+	w := collab.Watch{Account: c.Account, Organization: c.Organization, Inbox: said.Inbox}
 	var told []collab.Connection
 	if said.Inbox {
 		told, err = h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
 		told = slices.DeleteFunc(told, func(c collab.Connection) bool { return !c.Inbox })
 	} else {
+		w.Documents = []string{c.Document}
 		told, err = h.Connections.Watchers(ctx, c.Account, c.Organization, c.Document, c.User)
 	}
-	if err != nil || len(told) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, 0, err
 	}
-	said.Within = spread(len(told)).Milliseconds()
+	refused, err := h.refused(ctx, w, told)
+	if err != nil {
+		return nil, 0, err
+	}
+	pages = len(told) - len(refused)
+	said.Within = spread(pages).Milliseconds()
 	text, err := collab.EncodeJSON(map[string]hint{"changed": said})
 	for _, c := range told {
-		hints = append(hints, message{c.ID, string(text)})
+		m := message{c.ID, string(text)}
+		if refused[c.ID] {
+			m.text = ""
+		}
+		messages = append(messages, m)
 	}
-	return hints, err
+	return messages, pages, err
 }
 
-// post sends messages. It deletes ended connections. Messages with other failures are lost.
+// recheck returns messages that end the connections of a user who may not watch all that they do.
+func (h *Hints) recheck(ctx context.Context, c keys.Change) (ends []message, err error) {
+	list, err := h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
+	if len(list) > 0 {
+		h.Rule.Directory.Forget(keys.Organization(c.Account, c.Organization)) // its first removal is new
+	}
+	for _, connection := range list {
+		var refused map[string]bool
+		if refused, err = h.refused(ctx, connection.Watch, []collab.Connection{connection}); err != nil {
+			return nil, err
+		}
+		for id := range refused {
+			ends = append(ends, message{connection: id})
+		}
+	}
+	return ends, err
+}
+
+// refused returns the connections, by id, whose users may not watch w. If a permission provider
+// gives no answer, it refuses none.
+func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Connection) (map[string]bool, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	account, err := h.Accounts.Account(ctx, w.Account)
+	if err == nil && account.Disabled {
+		err = collab.Errorf(collab.PermissionDenied, "the account is disabled")
+	}
+	var users map[string]error
+	if err == nil {
+		ids := collab.Map(list, func(c collab.Connection) string { return c.User })
+		slices.Sort(ids)
+		users, err = h.Rule.refused(ctx, account.Settings, w, slices.Compact(ids))
+	}
+	if _, ok := errors.AsType[*access.NoAnswer](err); ok {
+		h.Log.LogAttrs(ctx, slog.LevelWarn, "connections are not checked", slog.Int("connections", len(list)), slog.Any("cause", err))
+		return nil, nil
+	}
+	code := collab.CodeOf(err)
+	all := code == collab.NotFound || code == collab.PermissionDenied || code == collab.FailedPrecondition
+	if err != nil && !all {
+		return nil, err
+	}
+	refused := map[string]bool{}
+	for _, c := range list {
+		if all || users[c.User] != nil {
+			refused[c.ID] = true
+		}
+	}
+	return refused, nil
+}
+
+// post sends messages. It deletes ended connections. Messages with other failures are lost; then
+// the next hint ends a connection.
 func (h *Hints) post(ctx context.Context, list []message) {
 	var mu sync.Mutex
 	var failed error
@@ -147,7 +220,12 @@ func (h *Hints) post(ctx context.Context, list []message) {
 		g.Go(func() error {
 			within, cancel := context.WithTimeout(ctx, postTimeout)
 			defer cancel()
-			err := h.Gateway.Post(within, m.connection, m.text)
+			var err error
+			if m.text != "" {
+				err = h.Gateway.Post(within, m.connection, m.text)
+			} else if err = h.Gateway.Close(within, m.connection); err == nil {
+				err = h.Connections.Disconnect(ctx, m.connection, 0)
+			}
 			if errors.Is(err, ErrGone) {
 				err = h.Connections.Disconnect(ctx, m.connection, young)
 			}

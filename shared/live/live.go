@@ -3,17 +3,30 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Directory provides organizations and documents: see package directory.
 type Directory interface {
 	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
+	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
+	Forget(k keys.Key)
+}
+
+// Accounts provides accounts: see package accounts.
+type Accounts interface {
+	Account(ctx context.Context, id string) (collab.Account, error)
 }
 
 // Access decides access: see package access.
@@ -27,7 +40,6 @@ type Access interface {
 type Connections interface {
 	TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
-	Connection(ctx context.Context, id string) (c collab.Connection, ok bool, err error)
 	Disconnect(ctx context.Context, id string, age time.Duration) error
 	Connected(ctx context.Context, s collab.Settings, w collab.Watch, now bool) (collab.Connected, error)
 	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)
@@ -49,13 +61,23 @@ type Rule struct {
 	Access    Access
 }
 
-// Check returns an error unless a user may watch all of w. It returns NOT_FOUND if the organization
-// or a document does not exist, and FAILED_PRECONDITION if the organization is disabled. It returns
-// PERMISSION_DENIED if the user has no access to a document, or if the document is disabled.
+// Check returns an error unless the user of w may watch all of it. It returns NOT_FOUND if the
+// organization or a document does not exist, and FAILED_PRECONDITION if the organization is
+// disabled. It returns PERMISSION_DENIED if the user has no access to a document, if the document is
+// disabled, or for the inbox of a user who was removed from the organization.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
-	_, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
+	refused, err := r.refused(ctx, s, w, []string{w.User})
+	return cmp.Or(err, refused[w.User])
+}
+
+// together is the number of users whose access is read at once: see directory.Store.Standings.
+const together = 100
+
+// refused returns the errors of Check by user, or one for all users.
+func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
+	org, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, id := range w.Documents {
 		if i < len(docs) && docs[i].Document == id {
@@ -65,16 +87,44 @@ func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) erro
 		if err == nil || collab.CodeOf(err) == collab.FailedPrecondition {
 			err = collab.Errorf(collab.PermissionDenied, "document %q is disabled", id)
 		}
-		return err
+		return nil, err
 	}
-	viewers, err := r.Access.Viewers(ctx, s, docs, []string{w.User}, false)
-	if err != nil {
-		return err
+	var mu sync.Mutex
+	refused := map[string]error{}
+	refuse := func(user, format, object string) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused[user] = collab.Errorf(collab.PermissionDenied, format, user, object)
 	}
-	for i, v := range viewers {
-		if !v[0].May {
-			return collab.Errorf(collab.PermissionDenied, "user %q cannot see document %q", w.User, docs[i].Document)
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(queries)
+	for part := range slices.Chunk(users, together) {
+		g.Go(func() error {
+			viewers, err := r.Access.Viewers(within, s, docs, part, false)
+			if err != nil {
+				return err
+			}
+			for i, list := range viewers {
+				for _, v := range list {
+					if !v.May {
+						refuse(v.User, "user %q cannot see document %q", docs[i].Document)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	for _, u := range users {
+		if !w.Inbox {
+			break
 		}
+		g.Go(func() error {
+			removed, err := r.Directory.IsRemoved(within, org, u)
+			if removed {
+				refuse(u, "user %q was removed from organization %q", w.Organization)
+			}
+			return err
+		})
 	}
-	return nil
+	return refused, g.Wait()
 }

@@ -73,7 +73,7 @@ type (
 	answer = events.APIGatewayProxyResponse
 )
 
-// routes handles the routes $connect, $disconnect, and $default for messages.
+// routes handles the routes $connect, $disconnect, and $default for messages except pings.
 func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) (answer, error) {
 	return func(ctx context.Context, r routed) (answer, error) {
 		answer := answer{StatusCode: http.StatusOK}
@@ -89,7 +89,7 @@ func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) 
 		case "DISCONNECT":
 			pages.Disconnect(ctx, of.ConnectionID)
 		default:
-			pages.Message(ctx, of.ConnectionID, time.UnixMilli(of.ConnectedAt), r.Body)
+			pages.Message(ctx, of.ConnectionID)
 		}
 		return answer, nil
 	}

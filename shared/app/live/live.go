@@ -45,5 +45,5 @@ func New(c Config) (*rules.Pages, *rules.Hints) {
 		Directory: d, Access: access.New(d, a, webhook.NewGuard(c.PrivateRanges), webhook.ClientOptions{}, c.Now, c.Log),
 	}
 	return &rules.Pages{Rule: rule, Keys: credentials.Cached(a, c.Now), Connections: kept, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
-		&rules.Hints{Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap}
+		&rules.Hints{Rule: rule, Accounts: a, Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap}
 }

@@ -24,6 +24,7 @@ import (
 	rules "collabdata/shared/live"
 	"collabdata/shared/store"
 	"collabdata/shared/store/connections"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -93,6 +94,8 @@ type faultyGateway struct {
 	fail   func(id string) error
 	posted []string
 }
+
+func (g *faultyGateway) Close(ctx context.Context, id string) error { return g.Post(ctx, id, "") }
 
 func (g *faultyGateway) Post(ctx context.Context, id, text string) error {
 	g.mu.Lock()
@@ -235,7 +238,6 @@ const (
 	plan  = `{"changed":{"documentId":"plan"}}`
 	inbox = `{"changed":{"inbox":true}}`
 	pong  = `{"pong":true}`
-	bye   = `{"bye":true}`
 )
 
 // TestHints checks that pages get hints about their documents, one for many changes, about their
@@ -399,14 +401,14 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// TestPages checks that the service closes connections with messages other than ping or too many
-// pings, and that unresponsive or half-closed pages do not delay others.
+// TestPages checks that messages other than pings end a connection, and that unresponsive or
+// half-closed pages do not delay others.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	watch := `"documentIds": ["plan"]`
 	good := w.connect(t, "acme", "ann", watch)
 	for _, text := range []string{
-		`{"ping": false}`, `{"ping": 1}`, `{"ping": true, "more": 1}`, `[]`, `null`, `ping`, ``, `{"ping": true}` + strings.Repeat(" ", 100),
+		`{"ping": false}`, `{"ping": 1}`, `{"ping": null}`, `{"ping": [true]}`, `[]`, `null`, `true`, `ping`, ``,
 		`{"changed": {"documentId": "plan"}}`, strings.Repeat("x", 40_000),
 	} {
 		p := w.connect(t, "acme", "bad", watch)
@@ -417,19 +419,6 @@ func TestPages(t *testing.T) {
 	binary := w.connect(t, "acme", "bad", watch)
 	must.Do(t, binary.Write(t.Context(), websocket.MessageBinary, []byte(`{"ping": true}`)))
 	binary.expect(t, "")
-	flood := w.connect(t, "acme", "bad", watch)
-	for range 1_000 {
-		if flood.Write(t.Context(), websocket.MessageText, []byte(`{"ping": true}`)) != nil {
-			break
-		}
-	}
-	n := 0
-	for flood.read(t) != "" {
-		n++
-	}
-	if n > 20 {
-		t.Errorf("a flood has %d answers", n)
-	}
 	w.await(t, "those that are gone are forgotten", func() bool { return len(w.connections(t, "bad")) == 0 })
 
 	w.connect(t, "acme", "deaf", watch) // never reads
@@ -441,12 +430,6 @@ func TestPages(t *testing.T) {
 	}
 	good.still(t)
 	w.await(t, "the half closed one is forgotten", func() bool { return len(w.connections(t, "half")) == 0 })
-
-	w.clock.move(110 * time.Minute)
-	good.still(t)
-	w.clock.move(time.Minute)
-	good.write(t, `{"ping":true}`)
-	good.expect(t, bye, "")
 }
 
 // TestGatewayFails checks that a failed post only affects its connection. An ended connection is
@@ -499,6 +482,15 @@ func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) 
 	return u.kept.Watchers(ctx, acct, org, doc, user)
 }
 
+// noAccounts is a table whose accounts cannot be read.
+type noAccounts struct{}
+
+var errNoAccounts = errors.New("throttled")
+
+func (noAccounts) Account(context.Context, string) (collab.Account, error) {
+	return collab.Account{}, errNoAccounts
+}
+
 // TestRepeated checks lost, failed and repeated batches: they send no hints, are retried, and send
 // hints twice.
 func TestRepeated(t *testing.T) {
@@ -512,6 +504,13 @@ func TestRepeated(t *testing.T) {
 	}
 	p.still(t)
 	table.err = nil
+	accounts := w.hints.Accounts
+	w.hints.Accounts = noAccounts{}
+	if err := w.hints.Take(t.Context(), written); !errors.Is(err, errNoAccounts) {
+		t.Errorf("where rights cannot be read: %v", err)
+	}
+	p.still(t)
+	w.hints.Accounts = accounts
 	for range 2 {
 		must.Do(t, w.hints.Take(t.Context(), written))
 		p.expect(t, plan)
@@ -640,29 +639,141 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestPings checks that a ping ends the connection of a person who may no longer see its
-// documents.
-func TestPings(t *testing.T) {
+// TestRemoved checks that a person whose access is taken away gets no hint after that, and that their
+// connections end: with the next hint, or when the change of access is read. Others, and the
+// person elsewhere, keep theirs.
+func TestRemoved(t *testing.T) {
 	w := newWorld(t)
-	for name, test := range map[string]struct{ path, data string }{
-		"a removed member":     {"/v2/users/delete", `{"organizationId": "org", "userIds": ["a removed member"]}`},
-		"a disabled document":  {"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": true}`},
-		"a deleted connection": {},
-	} {
-		w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "users": [{"userId": "`+name+`"}]}`)
-		p := w.connect(t, "acme", name, `"documentIds": ["budget"], "inbox": true`)
-		w.await(t, "the connection", func() bool { return len(w.connections(t, name)) == 1 })
-		p.write(t, `{"ping":true}`)
-		p.expect(t, pong)
-		if test.path != "" {
-			w.post(t, "acme", test.path, test.data)
-		} else {
-			must.Do(t, w.kept.Disconnect(t.Context(), w.connections(t, name)[0].ID, 0))
-		}
-		p.write(t, `{"ping":true}`)
-		p.expect(t, bye, "")
-		w.post(t, "acme", "/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": false}`)
+	w.post(t, "acme", "/v2/organizations/folders/add", `{"organizationId": "org", "folders": [{"folderId": "f", "folderName": "F"}]}`)
+	w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "folderId": "f", "documents": [{"documentId": "filed", "documentName": "F"}]}`)
+	w.post(t, "acme", "/v2/organizations/documents/access/update", `{"organizationId": "org", "documentIds": ["filed", "budget"], "accessType": "restricted"}`)
+	const (
+		organization = `{"type": "organization", "id": "org"}`
+		folder       = `{"type": "folder", "id": "f", "organizationId": "org"}`
+		budget       = `{"type": "document", "id": "budget", "organizationId": "org"}`
+	)
+	deleted := func(user, from string) (path, data string) {
+		return "/v2/users/delete", `{"organizationId": "org", ` + from + `"userIds": ["` + user + `"]}`
 	}
+	ungranted := func(user, resource string) (path, data string) {
+		return "/v2/auth/permissions/remove", `{"userId": "` + user + `", "permissions": {"resources": [` + resource + `]}}`
+	}
+	for i, test := range []struct {
+		granted, document string
+		remove            func(user, from string) (path, data string)
+		from              string
+		all               bool // of the organization
+	}{
+		{organization, "plan", deleted, "", true},
+		{budget, "budget", deleted, "", true},
+		{folder, "filed", deleted, `"folderId": "f", `, false},
+		{budget, "budget", deleted, `"documentId": "budget", `, false},
+		{folder, "filed", ungranted, folder, false},
+		{budget, "budget", ungranted, budget, false},
+	} {
+		for _, hinted := range []bool{false, true} { // the first removal of the organization is not cached
+			user, other := fmt.Sprint("ann", i, hinted), fmt.Sprint("bob", i, hinted)
+			for _, u := range []string{user, other} {
+				w.post(t, "acme", "/v2/auth/permissions/add", `{"user": {"userId": "`+u+`"}, "permissions": {"resources": [`+test.granted+`]}}`)
+			}
+			w.take(t)
+			watch := `"documentIds": ["` + test.document + `"]`
+			ends, stays := []page{w.connect(t, "acme", user, watch)}, []page{w.connect(t, "acme", other, watch)}
+			for _, elsewhere := range []string{`"inbox": true`, `"documentIds": ["plan"]`} {
+				if p := w.connect(t, "acme", user, elsewhere); test.all {
+					ends = append(ends, p)
+				} else {
+					stays = append(stays, p)
+				}
+			}
+			path, data := test.remove(user, test.from)
+			w.post(t, "acme", path, data)
+			if hinted {
+				w.clock.move(directory.CacheTTL)
+				w.written.take()
+				must.Do(t, w.hints.Take(t.Context(), []keys.Key{
+					keys.Annotation(w.document(t, test.document), "a"), keys.Annotation(w.document(t, "plan"), "a"),
+					keys.UserNotification(w.document(t, "plan").OrganizationRef, user, 1<<40, "n"),
+				}))
+				stays[0].expect(t, `{"changed":{"documentId":"`+test.document+`"}}`)
+				if !test.all {
+					stays[1].expect(t, inbox)
+					stays[2].expect(t, plan)
+				}
+			} else {
+				w.take(t)
+			}
+			for j, p := range ends {
+				if got := p.read(t); got != "" {
+					t.Errorf("%s %s, hinted %v: connection %d reads %q", path, data, hinted, j, got)
+				}
+			}
+			for _, p := range stays {
+				p.still(t)
+			}
+			if n := len(w.connections(t, user)); n != len(stays)-1 {
+				t.Errorf("%s %s, hinted %v: %d connections are kept, want %d", path, data, hinted, n, len(stays)-1)
+			}
+		}
+	}
+}
+
+// document returns a document of acme.
+func (w *world) document(t testing.TB, id string) collab.DocumentRef {
+	t.Helper()
+	doc, err := w.service.Directory.OpenDocument(t.Context(), "acme", "org", id, collab.CreateFlags{})
+	must.Do(t, err)
+	return doc
+}
+
+// TestRefused checks that the next hint ends the connections to something disabled.
+func TestRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, test := range []struct{ path, data string }{
+		{"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["plan"], "disabled": %v}`},
+		{"/v2/organizations/access/disablestate/update", `{"organizationIds": ["org"], "disabled": %v}`},
+		{"", ""},
+	} {
+		disable := func(off bool) {
+			t.Helper()
+			if test.path != "" {
+				w.post(t, "acme", test.path, fmt.Sprintf(test.data, off))
+			} else if _, err := w.service.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error { a.Disabled = off; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.move(directory.CacheTTL)
+		}
+		written := []keys.Key{keys.Annotation(w.document(t, "plan"), "a")}
+		p := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+		disable(true)
+		must.Do(t, w.hints.Take(t.Context(), written))
+		p.expect(t, "")
+		disable(false)
+	}
+}
+
+// TestSilentProvider checks that connections stay, with hints, while the permission provider gives
+// no answer, and that its answer ends them.
+func TestSilentProvider(t *testing.T) {
+	w := newWorld(t)
+	var answers atomic.Value
+	answers.Store(`{"userIds": ["ann", "bob"]}`)
+	provider := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = out.Write([]byte(answers.Load().(string)))
+	}))
+	defer provider.Close()
+	must.Do(t, w.service.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"}))
+	ann, bob := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`), w.connect(t, "acme", "bob", `"documentIds": ["plan"]`)
+	answers.Store("no JSON")
+	w.comment(t, "plan")
+	w.take(t)
+	ann.expect(t, plan)
+	bob.expect(t, plan)
+	answers.Store(`{"userIds": ["bob"]}`)
+	w.comment(t, "plan")
+	w.take(t)
+	ann.expect(t, "")
+	bob.expect(t, plan)
 }
 
 // TestLifetime checks that a connection older than two hours gets no hints.
@@ -672,12 +783,11 @@ func TestLifetime(t *testing.T) {
 	w.clock.move(collab.ConnectionLifetime)
 	w.comment(t, "plan")
 	w.take(t)
-	old.write(t, `{"ping": true}`)
-	old.expect(t, bye, "")
+	old.still(t)
 }
 
 // TestUnits checks that a write without watchers costs half a read unit and no write, and the cost
-// of a ping. TestCosts of package app covers the write itself.
+// of a hint's rights. TestCosts of package app covers the write itself.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
@@ -698,11 +808,12 @@ func TestUnits(t *testing.T) {
 	}
 	w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
 	usage := new(collab.Usage)
-	w.pages.Message(collab.WithUsage(t.Context(), usage), w.connections(t, "ann")[0].ID, w.clock.now(), `{"ping":true}`)
-	if read, write, _ := usage.Total(); read > 5 || write > 0 {
-		t.Errorf("a ping: %v read units, %v write units", read, write)
+	w.clock.move(directory.CacheTTL)
+	must.Do(t, w.hints.Take(collab.WithUsage(t.Context(), usage), []keys.Key{keys.Annotation(doc, "a")}))
+	if read, write, _ := usage.Total(); read > 3.5 || write > 0 {
+		t.Errorf("a hint: %v read units, %v write units", read, write)
 	} else {
-		t.Logf("a ping: %v read units", read)
+		t.Logf("a hint: %v read units", read)
 	}
 }
 

@@ -82,12 +82,6 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	return store.Each(ctx, len(items)-2, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+2]) })
 }
 
-// Connection returns a connection by its id. ok is false if it does not exist.
-func (s Store) Connection(ctx context.Context, id string) (c collab.Connection, ok bool, err error) {
-	it, c, err := s.connection(ctx, id)
-	return c, it != nil, err
-}
-
 // connection returns the item of a connection, which is nil if it does not exist.
 func (s Store) connection(ctx context.Context, id string) (store.Item, collab.Connection, error) {
 	it, err := s.Get(ctx, keys.Connection(id))

@@ -5,6 +5,8 @@ package sockets
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -28,7 +30,7 @@ const (
 // Pages handles the events of connections. See live.Pages.
 type Pages interface {
 	Connect(ctx context.Context, id, ticket string) error
-	Message(ctx context.Context, id string, began time.Time, text string)
+	Message(ctx context.Context, id string)
 	Disconnect(ctx context.Context, id string)
 }
 
@@ -48,7 +50,7 @@ type socket struct {
 
 // ServeHTTP opens a connection with the ticket of the query. It returns after the connection ends.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began, id := time.Now(), rand.Text()
+	id := rand.Text()
 	if err := h.Pages.Connect(r.Context(), id, r.URL.Query().Get("ticket")); err != nil {
 		http.Error(w, "the connection is refused", http.StatusForbidden)
 		return
@@ -86,11 +88,20 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return
 		}
-		if kind != websocket.MessageText {
-			text = nil
+		if kind == websocket.MessageText && isPing(text) {
+			_ = h.Post(ctx, id, pong)
+		} else {
+			h.Pages.Message(ctx, id)
 		}
-		h.Pages.Message(ctx, id, began, string(text))
 	}
+}
+
+const pong = `{"pong":true}`
+
+// isPing reports whether the gateway answers a message itself, by the text of its value ping.
+func isPing(text []byte) bool {
+	var message map[string]any
+	return json.Unmarshal(text, &message) == nil && fmt.Sprint(message["ping"]) == "true"
 }
 
 func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error) {

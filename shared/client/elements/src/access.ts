@@ -110,12 +110,20 @@ export class Access {
     this.#channel?.close();
   }
 
-  /**
-   * The key of the service, user and document for sharing between tabs. It is known after the first
-   * response.
-   */
+  /** The key of the service, user and organization. It is known after the first response. */
+  get person(): string {
+    return JSON.stringify([new URL(this.source.api, location.href).href, this.#claims?.sub, this.#organization]);
+  }
+
+  /** The key of person and document, for sharing between tabs. */
   get name(): string {
-    return JSON.stringify([new URL(this.source.api, location.href).href, this.#claims?.sub, this.#organization, this.documentId]);
+    return JSON.stringify([this.person, this.documentId]);
+  }
+
+  /** Whether the page uses both documents and the inbox of the source. */
+  get both(): boolean {
+    const source = JSON.stringify(this.source);
+    return [...all.values()].some((a) => !a.documentId !== !this.documentId && JSON.stringify(a.source) === source);
   }
 
   /** The user; without an id until the first response. */

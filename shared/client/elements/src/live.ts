@@ -2,11 +2,14 @@ import {endsWithPerson, type Access} from './access.js';
 import type {Failure} from './failure.js';
 import {ask} from './protocol.js';
 
-// ms between pings; the service closes a connection after ten minutes without one
-const PING = 420_000;
+// ms between pings; the gateway closes a connection after ten minutes without one, and browsers
+// delay timers of a hidden page by up to one
+const PING = 480_000;
 const PONG = 60_000; // ms for the response, even if the browser slows timers of a hidden page
 const LONGEST = 300_000; // maximum ms between attempts to connect, unless the server asks for more
+const TOGETHER = 2000; // ms in which the document and the inbox of a page begin, for one connection
 const STEADY = 60_000; // ms after which a connection counts as stable
+const STEADY_TRIES = 2; // then others may have ended with it: they connect again over some seconds
 
 /** A follower of changes of a document or an inbox. */
 interface Watcher {
@@ -50,8 +53,9 @@ function hold(name: string, held: () => void): () => void {
 
 /**
  * The tabs of a browser that show a document or an inbox. One tab connects, and gets the hints of
- * the service. A visible tab polls and shares its findings. Without TLS, the browser has no locks,
- * and each tab does both.
+ * the service. If it also connects for the inbox of the person, the document's connection has the
+ * hints of both, unless the document is refused. A visible tab polls and shares its findings.
+ * Without TLS, the browser has no locks, and each tab does both.
  */
 export class Live {
   readonly #watchers = new Set<Watcher>();
@@ -63,6 +67,8 @@ export class Live {
   #leads = false;
   #live = false;
   #refused = false; // the service has too many connections
+  #by: Live | undefined; // of an inbox: the document that connects for it
+  #apart = false; // of a document: it was refused, and the inbox connects by itself
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ping: ReturnType<typeof setTimeout> | undefined;
@@ -99,7 +105,8 @@ export class Live {
     this.#free = hold(this.#name, () => {
       this.#connects = true;
       this.#turn(false);
-      void this.#connect();
+      if (this.access.both) this.#timer = setTimeout(() => void this.#connect(), TOGETHER);
+      else void this.#connect();
     });
     document.addEventListener('visibilitychange', this.#seen);
     this.#seen();
@@ -127,6 +134,27 @@ export class Live {
     this.#channel = undefined;
     this.#name = '';
     this.#connects = this.#leads = this.#live = this.#refused = false;
+    this.#by = undefined;
+    const inbox = this.#release();
+    if (inbox) inbox.#later();
+  }
+
+  /** For an inbox the document that connects for it or could; for a document such an inbox. */
+  get #partner(): Live | undefined {
+    const {documentId, person} = this.access;
+    return this.#by ?? [...all.values()].find((l) => l.#connects && !l.#apart && !l.access.documentId === !!documentId && l.access.person === person && (!l.#by || l.#by === this));
+  }
+
+  /** The inbox that this document connects for. */
+  get #inbox(): Live | undefined {
+    return [...all.values()].find((l) => l.#by === this);
+  }
+
+  /** Leaves the inbox to itself, and returns it. */
+  #release(): Live | undefined {
+    const inbox = this.#inbox;
+    if (inbox) inbox.#by = undefined;
+    return inbox;
   }
 
   #post(m: Message): void {
@@ -149,10 +177,20 @@ export class Live {
     [this.#live, this.#refused] = [live, refused];
     for (const w of this.#watchers) w.live(live, refused);
     if (this.#connects) this.#post({live, refused});
+    const inbox = this.#inbox;
+    if (inbox) inbox.#turn(live, refused);
   }
 
-  /** Retries after a growing random time, or a longer one that the server requests. */
-  #later(least = 0, refused = false): void {
+  /**
+   * Retries after a growing random time, or a longer one that the server requests. If the document
+   * itself is denied, the inbox connects without it.
+   */
+  #later(least = 0, refused = false, denied = false): void {
+    if (denied) {
+      this.#apart = !!this.access.documentId;
+      const inbox = this.#release();
+      if (inbox) void inbox.#connect();
+    }
     this.#turn(false, refused);
     const pause = Math.min(1000 * 2 ** this.#tries++, LONGEST);
     clearTimeout(this.#timer);
@@ -167,43 +205,58 @@ export class Live {
   }
 
   async #connect(): Promise<void> {
+    clearTimeout(this.#timer);
+    const partner = this.#partner;
+    const {documentId} = this.access;
+    if (partner && !documentId) {
+      if (!this.#by) void partner.#connect();
+      return;
+    }
+    if (partner && !partner.#socket) partner.#by = this;
     try {
-      const {url, retryAfter} = await ask(this.access, 'connect', {});
-      if (!this.#connects) return;
-      if (!url) return this.#later(retryAfter);
+      const {url, retryAfter} = await ask(this.access, 'connect', {inbox: !documentId || !!partner});
+      if (!this.#connects || this.#by) return;
+      if (!url) return this.#later(retryAfter, false, true);
+      this.#apart = false;
       this.#close();
-      this.#open(new WebSocket(url));
+      this.#open(new WebSocket(url), partner);
     } catch (e) {
       const {status, retryAfter} = e as Failure;
-      if (this.#connects) this.#later(retryAfter, status === 'RESOURCE_EXHAUSTED');
+      const full = status === 'RESOURCE_EXHAUSTED';
+      if (this.#connects && !this.#by) this.#later(retryAfter, full, full);
     }
   }
 
-  #open(socket: WebSocket): void {
+  #open(socket: WebSocket, inbox: Live | undefined): void {
     this.#socket = socket;
     const began = Date.now();
     let open = false;
     socket.onopen = () => {
       if (this.#socket !== socket) return;
       open = true;
+      if (inbox && inbox.#connects) {
+        inbox.#close();
+        inbox.#by = this;
+      }
       this.#turn(true); // all tabs poll, because changes since the last connection had no hints
       ping();
     };
     socket.onmessage = ({data}) => {
       if (this.#socket !== socket) return;
-      const {changed, bye, pong} = JSON.parse(data);
+      const {changed, pong} = JSON.parse(data);
       if (changed) {
         const {within = 0, read = false} = changed;
-        this.#hint(within, read);
-        this.#post({within, read});
+        const to = changed.inbox && this.access.documentId ? this.#inbox : this;
+        if (!to) return;
+        to.#hint(within, read);
+        to.#post({within, read});
       }
       if (pong) ping();
-      if (bye) lost();
     };
     const lost = (socket.onclose = () => {
       if (this.#socket !== socket) return;
       this.#close();
-      if (Date.now() - began > STEADY) this.#tries = 0;
+      if (Date.now() - began > STEADY) this.#tries = STEADY_TRIES;
       this.#later(0, !open); // browsers do not report why a connection was refused
     });
     const ping = () => {

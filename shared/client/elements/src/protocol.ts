@@ -372,10 +372,13 @@ const REQUESTS = {
     for (let i = 0; i < all.length; i += MOST_UPDATED) changed(await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId()));
     return {};
   },
-  /** The address of a connection, or an empty address with the time in ms to ask again. */
-  async connect(to: Access, _: object) {
+  /**
+   * The address of a connection, for a document also with the inbox, or an empty address with the
+   * time in ms to ask again.
+   */
+  async connect(to: Access, {inbox}: {inbox: boolean}) {
     try {
-      return {url: (await to.call('/v2/live/tickets/add', to.documentId ? {documentIds: [to.documentId]} : {inbox: true})).data.url as string, retryAfter: 0};
+      return {url: (await to.call('/v2/live/tickets/add', {...(to.documentId && {documentIds: [to.documentId]}), ...(inbox && {inbox})})).data.url as string, retryAfter: 0};
     } catch (e) {
       if (failed(e, 'FAILED_PRECONDITION')) return {url: '', retryAfter: NO_CONNECTIONS};
       if (failed(e, 'NOT_FOUND', 'PERMISSION_DENIED')) return {url: '', retryAfter: NO_CONNECTION};

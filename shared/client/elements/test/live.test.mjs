@@ -4,7 +4,7 @@ import {after, afterEach, beforeEach, mock, test} from 'node:test';
 import {build} from 'esbuild';
 
 const {outputFiles} = await build({
-  stdin: {contents: "export {Access, setTokens} from './src/access.ts'; export {connect} from './src/connect.ts'; export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export {Access, accessOf, setTokens} from './src/access.ts'; export {connect} from './src/connect.ts'; export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
 const code = outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n');
@@ -27,7 +27,13 @@ const tab = async (documentId = 'plan') => {
   const document = (globalThis.document = new Page());
   const {liveOf, storeOf, ...more} = await import(`data:text/javascript,${encodeURIComponent(`const document = globalThis.document; ${code}`)}//${++tabs}`);
   const access = new more.Access({api: 'http://service', token: '/token', organization: ''}, documentId);
-  return {...more, access, document, live: () => liveOf(access), store: () => storeOf(access)};
+  const of = async (id) => { // one of several in the tab, whose person is known
+    const one = more.accessOf({api: 'http://service', token: '/token', organization: ''}, id);
+    answers['users/get'] = () => ({data: []});
+    await one.call('/v2/users/get', {});
+    return liveOf(one);
+  };
+  return {...more, access, document, of, live: () => liveOf(access), store: () => storeOf(access)};
 };
 
 let requests, sockets, answers, claims;
@@ -132,16 +138,20 @@ test('all elements of a page share one connection', async () => {
   socket.onopen();
   socket.says({changed: {documentId: 'plan'}});
   assert.deepEqual([one, two].map((w) => w.heard.slice(w.heard.indexOf(true))), Array(2).fill([true, 'hint within 0']));
-  await pass(7 * MINUTE);
+  await pass(8 * MINUTE);
   assert.deepEqual(socket.sent, ['{"ping":true}']);
   socket.says({pong: true});
-  await pass(7 * MINUTE);
+  await pass(8 * MINUTE);
   assert.equal(sockets.length, 1);
   await pass(MINUTE + 2000); // the second ping gets no response
-  assert.equal(sockets.length, 2);
   assert.ok(socket.closed);
+  assert.equal(sockets.length, 1, 'others may have lost theirs with it');
+  await pass(2000);
+  assert.equal(sockets.length, 2);
   sockets[1].onopen();
-  sockets[1].says({bye: true});
+  await pass(2 * MINUTE);
+  sockets[1].close();
+  await pass(0);
   assert.equal(one.heard.at(-1), false, 'it asks by itself until there is a connection');
   await pass(3000);
   assert.equal(sockets.length, 3);
@@ -152,6 +162,169 @@ test('all elements of a page share one connection', async () => {
   inbox.live().watch(watcher());
   await pass(0);
   assert.deepEqual(asked('tickets/add').at(-1), {inbox: true});
+});
+
+const TOGETHER = 2000;
+const plan = {documentIds: ['plan'], inbox: true};
+
+test('a page with a document and the inbox has one connection, with the hints of each', async () => {
+  const {of} = await tab();
+  const [doc, box, other] = [watcher(), watcher(), watcher()];
+  const said = () => [doc, box].map((w) => w.heard.splice(0).join());
+  const lives = [await of(''), await of('plan')]; // both are on the page before one connects
+  lives[0].watch(box);
+  await pass(TOGETHER - 1000);
+  const leave = lives[1].watch(doc);
+  await pass(TOGETHER);
+  assert.deepEqual(asked('tickets/add'), [plan]);
+  said();
+  sockets[0].onopen();
+  assert.deepEqual(said(), ['true', 'true']);
+  sockets[0].says({changed: {inbox: true}});
+  assert.deepEqual(said(), ['', 'hint within 0']);
+  sockets[0].says({changed: {documentId: 'plan', read: true}});
+  assert.deepEqual(said(), ['hint within 0, read', '']);
+  sockets[0].close();
+  await pass(0);
+  assert.deepEqual(said(), ['false', 'false']);
+  await pass(4000);
+  assert.deepEqual(asked('tickets/add'), [plan, plan]);
+  sockets[1].onopen();
+  said();
+
+  leave(); // the person goes to another document
+  await pass(0);
+  assert.deepEqual([sockets[1].closed, ...said()], [true, 'false', 'false']);
+  await pass(2000);
+  assert.deepEqual(asked('tickets/add').slice(2), [{inbox: true}], 'an inbox that is left alone connects');
+  sockets[2].onopen();
+  (await of('map')).watch(other);
+  await pass(TOGETHER);
+  assert.deepEqual([asked('tickets/add').slice(3), !!sockets[2].closed], [[{documentIds: ['map'], inbox: true}], false]);
+  sockets[3].onopen();
+  await pass(0);
+  assert.deepEqual([!!sockets[2].closed, box.heard.at(-1), other.heard.at(-1)], [true, true, true]);
+  await pass(60 * MINUTE); // nobody answers pings
+  assert.equal(sockets.filter((s) => !s.closed).length, 1);
+});
+
+test('an inbox that comes late shares the connection of the document, and a second document has its own', async () => {
+  const {of} = await tab();
+  const [one, two, box] = [watcher(), watcher(), watcher()];
+  (await of('plan')).watch(one);
+  await pass(0);
+  sockets[0].onopen();
+  const inbox = await of('');
+  for (const n of [1, 2]) { // it comes again
+    const leave = inbox.watch(box);
+    await pass(TOGETHER);
+    assert.deepEqual(asked('tickets/add').slice(n), [plan]);
+    sockets[n].onopen();
+    await pass(0);
+    assert.deepEqual([sockets[n - 1].closed, !!sockets[n].closed, box.heard.at(-1)], [true, false, true]);
+    if (n === 1) leave();
+  }
+  (await of('map')).watch(two);
+  await pass(TOGETHER);
+  assert.deepEqual(asked('tickets/add').slice(3), [{documentIds: ['map']}]);
+});
+
+test('an inbox lives without a document that is refused, and with it again later', async () => {
+  for (const [error, again] of [['NOT_FOUND', 5], ['PERMISSION_DENIED', 5], ['RESOURCE_EXHAUSTED', 1]]) {
+    locks.clear();
+    [requests, sockets] = [[], []];
+    const {of} = await tab();
+    const [doc, box] = [watcher(), watcher()];
+    answers['tickets/add'] = ({documentIds}) => (documentIds ? {error, retryAfter: 60} : {data: {url: 'ws://service/?ticket=t'}});
+    await of('plan');
+    (await of('')).watch(box);
+    (await of('plan')).watch(doc);
+    await pass(TOGETHER);
+    assert.deepEqual([asked('tickets/add').at(-1), sockets.length], [{inbox: true}, 1], error);
+    sockets[0].onopen();
+    await pass(30_000);
+    assert.deepEqual([sockets.length, box.heard.at(-1), doc.heard.at(-1)], [1, true, error === 'RESOURCE_EXHAUSTED' ? 'refused' : false]);
+    answers['tickets/add'] = () => ({data: {url: 'ws://service/?ticket=t'}});
+    await pass(again * MINUTE);
+    assert.deepEqual(asked('tickets/add').at(-1), plan);
+    sockets[1].onopen();
+    await pass(0);
+    assert.deepEqual([sockets.length, sockets[0].closed, box.heard.at(-1), doc.heard.at(-1)], [2, true, true, true]);
+  }
+});
+
+test('an inbox opens no connection that the document has meanwhile', async () => {
+  const {of} = await tab();
+  const inbox = await of('');
+  const {fetch} = globalThis;
+  let answer;
+  globalThis.fetch = (...request) => new Promise((done) => (answer = () => done(fetch(...request))));
+  inbox.watch(watcher());
+  await pass(0);
+  globalThis.fetch = fetch;
+  (await of('plan')).watch(watcher());
+  await pass(TOGETHER);
+  sockets[0].onopen();
+  answer();
+  await pass(1000);
+  assert.deepEqual([asked('tickets/add'), sockets.length], [[plan, {inbox: true}], 1]);
+});
+
+test('without an answer a page asks for one connection again', async () => {
+  const {of} = await tab();
+  (await of('')).watch(watcher());
+  (await of('plan')).watch(watcher());
+  answers['tickets/add'] = () => ({error: 'UNAVAILABLE'});
+  await pass(5 * MINUTE);
+  assert.ok(asked('tickets/add').length < 12);
+  assert.deepEqual(asked('tickets/add').at(-1), plan);
+  answers['tickets/add'] = () => ({data: {url: 'ws://service/?ticket=t'}});
+  await pass(5 * MINUTE);
+  assert.equal(sockets.length, 1);
+});
+
+test('tabs with the same document and the inbox share one connection, and the next takes it over', async () => {
+  const tabsOf = [await tab(), await tab()];
+  const heard = [];
+  const leaves = [];
+  for (const {of} of tabsOf) {
+    for (const id of ['plan', '']) await of(id);
+    for (const id of ['plan', '']) {
+      heard.push(watcher());
+      leaves.push((await of(id)).watch(heard.at(-1)));
+    }
+  }
+  await pass(TOGETHER);
+  assert.deepEqual([asked('tickets/add'), sockets.length], [[plan], 1]);
+  sockets[0].onopen();
+  await pass(0);
+  assert.deepEqual(heard.map((w) => w.heard.at(-1)), Array(4).fill(true));
+  sockets[0].says({changed: {inbox: true}});
+  await pass(0);
+  assert.deepEqual(heard.map((w) => w.heard.at(-1)), [true, 'hint within 0', true, 'hint within 0']);
+  leaves[0]();
+  leaves[1]();
+  await pass(TOGETHER);
+  assert.deepEqual([asked('tickets/add'), sockets.length, sockets[0].closed], [[plan, plan], 2, true]);
+  sockets[1].onopen();
+  await pass(0);
+  assert.deepEqual(heard.slice(2).map((w) => w.heard.at(-1)), [true, true]);
+});
+
+test('a person who was removed loses the connection, and the document at once', async () => {
+  const {store: open} = await tab();
+  answers['commentannotations/get'] = () => page([thread('a', 1)]);
+  const store = open();
+  store.watch(() => {});
+  await pass(0);
+  sockets[0].onopen();
+  await pass(20_000);
+  answers['commentannotations/get'] = answers['tickets/add'] = () => ({error: 'NOT_FOUND'});
+  sockets[0].close();
+  await pass(6000);
+  assert.deepEqual([store.loaded, store.threads.length, store.failure?.status], [false, 0, 'NOT_FOUND']);
+  await pass(60 * MINUTE);
+  assert.equal(sockets.length, 1);
 });
 
 test('tabs of one browser share the connection, and the next takes over', async () => {
