@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	queries     = 16              // concurrent
 	posts       = 64              // concurrent
 	postTimeout = 2 * time.Second // of one post, with retries
 

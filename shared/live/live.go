@@ -1,5 +1,5 @@
 // Package live sends pages hints about changed data. A hint may be lost or repeated; pages refresh
-// every 30 minutes.
+// every two hours.
 package live
 
 import (
@@ -70,8 +70,10 @@ func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) erro
 	return cmp.Or(err, refused[w.User])
 }
 
-// together is the number of users whose access is read at once: see directory.Store.Standings.
-const together = 100
+const (
+	queries  = 16  // concurrent
+	together = 100 // users whose access is read at once: see directory.Store.Standings
+)
 
 // refused returns the errors of Check by user, or one for all users.
 func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
