@@ -16,8 +16,8 @@ import (
 )
 
 // TestFiles counts the files of each package that use each other in a circle, without tests. Files
-// that use lower ones alone can be read from the bottom up. A count may only become smaller: go test
-// -update writes it.
+// that use lower ones alone can be read from the bottom up. A count may only become smaller: go
+// test -update writes it.
 func TestFiles(t *testing.T) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,

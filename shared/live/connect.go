@@ -55,8 +55,8 @@ func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	return err
 }
 
-// Message ends the connection: the gateway itself answers pings, and pages send nothing else. It logs
-// a failure.
+// Message ends the connection: the gateway itself answers pings, and pages send nothing else. It
+// logs a failure.
 func (p *Pages) Message(ctx context.Context, id string) {
 	if err := p.Gateway.Close(ctx, id); err != nil && !errors.Is(err, ErrGone) {
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not ended", slog.String("connection", id), slog.Any("cause", err))

@@ -63,8 +63,8 @@ type Rule struct {
 
 // Check returns an error unless the user of w may watch all of it. It returns NOT_FOUND if the
 // organization or a document does not exist, and FAILED_PRECONDITION if the organization is
-// disabled. It returns PERMISSION_DENIED if the user has no access to a document, if the document is
-// disabled, or for the inbox of a user who was removed from the organization.
+// disabled. It returns PERMISSION_DENIED if the user has no access to a document, if the document
+// is disabled, or for the inbox of a user who was removed from the organization.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
 	refused, err := r.refused(ctx, s, w, []string{w.User})
 	return cmp.Or(err, refused[w.User])

@@ -1,6 +1,6 @@
 // Package commentannotations implements the operations on comment annotations and their comments:
-// one file per operation, v1 below its v2. Each file uses lower ones alone: operations use events.go,
-// person.go and sight.go, which use the types of annotation.go and comment.go.
+// one file per operation, v1 below its v2. Each file uses lower ones alone: operations use
+// events.go, person.go and sight.go, which use the types of annotation.go and comment.go.
 package commentannotations
 
 import (

@@ -639,8 +639,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestRemoved checks that a person whose access is taken away gets no hint after that, and that their
-// connections end: with the next hint, or when the change of access is read. Others, and the
+// TestRemoved checks that a person whose access is taken away gets no hint after that, and that
+// their connections end: with the next hint, or when the change of access is read. Others, and the
 // person elsewhere, keep theirs.
 func TestRemoved(t *testing.T) {
 	w := newWorld(t)

@@ -70,8 +70,9 @@ func (s *Store) Undeliverable(ctx context.Context, org collab.OrganizationRef, u
 	return all, nil
 }
 
-// EmailState returns why an address of a user in the organization, or in a folder or document of it,
-// accepts no email; "" if all do. It looks as far as HasAddress, and only if the user has a mark.
+// EmailState returns why an address of a user in the organization, or in a folder or document of
+// it, accepts no email; "" if all do. It looks as far as HasAddress, and only if the user has a
+// mark.
 func (s *Store) EmailState(ctx context.Context, org collab.OrganizationRef, user string) (collab.EmailState, error) {
 	it, err := s.Get(ctx, keys.Undeliverable(org, user))
 	if err != nil || it == nil {
