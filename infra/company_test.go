@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,25 @@ func TestQueriesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(readme), "*"+name+"*") {
 			t.Errorf("README.md does not name the query %q", name)
 		}
+	}
+}
+
+// TestRollbackAlarms checks that the alarms of README.md that undo a deployment are in the template.
+func TestRollbackAlarms(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	must.Do(t, err)
+	names := map[string]bool{}
+	for _, alarm := range production(t).ofType("AWS::CloudWatch::Alarm") {
+		names[alarm.Properties["AlarmName"].(string)] = true
+	}
+	found := regexp.MustCompile(`ACCOUNT:alarm:([\w-]+)`).FindAllSubmatch(readme, -1)
+	for _, alarm := range found {
+		if !names[string(alarm[1])] {
+			t.Errorf("the template has no alarm %s", alarm[1])
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("README.md names %q", found)
 	}
 }
 
