@@ -56,7 +56,7 @@ func TestQueriesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestRollbackAlarms checks that the alarms of README.md that undo a deployment are in the template.
+// TestRollbackAlarms checks that the template has the alarms of README.md that undo a deployment.
 func TestRollbackAlarms(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	must.Do(t, err)
@@ -75,8 +75,8 @@ func TestRollbackAlarms(t *testing.T) {
 	}
 }
 
-// TestKeyRights checks that each role has the rights to the key that its rights to the table and the
-// queues need, and no others, with a key of the stack and with another.
+// TestKeyRights checks that the rights of each role to the key are exactly the needs of its rights
+// to the table and the queues. The key is one of the stack, or another.
 func TestKeyRights(t *testing.T) {
 	const own = "arn:aws:kms:eu-west-1:123456789012:key/0a1b-2c"
 	for _, kmsKey := range []string{"create", own} {
@@ -134,8 +134,8 @@ func TestKeyRights(t *testing.T) {
 	}
 }
 
-// TestKeyPolicyIsDocumented checks that README.md names each service that the policy of the stack's
-// key allows, because the owner of another key must allow it as well.
+// TestKeyPolicyIsDocumented checks that README.md names each service in the policy of the stack's
+// key. The owner of another key must allow it as well.
 func TestKeyPolicyIsDocumented(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	must.Do(t, err)

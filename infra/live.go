@@ -121,8 +121,8 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 	}
 }
 
-// addLiveDomain maps a domain of its own to the stage of connections: AWS allows no WebSocket API at
-// the domain of a REST API, and no newer policy than TLS_1_2 there.
+// addLiveDomain maps a domain of its own to the stage of connections. AWS allows no WebSocket API
+// at the domain of a REST API, and no newer policy than TLS_1_2.
 func (s *service) addLiveDomain(gateway awsapigatewayv2.CfnApi) {
 	domain := awsapigatewayv2.NewCfnDomainName(s.stack, jsii.String("LiveDomain"), &awsapigatewayv2.CfnDomainNameProps{
 		DomainName: jsii.String(s.settings.liveDomain()),

@@ -110,8 +110,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestQueueVariables checks that the functions with the URL of the queue of calls are those that may
-// send to it.
+// TestQueueVariables checks that exactly the functions with the right to send to the queue of calls
+// have its URL.
 func TestQueueVariables(t *testing.T) {
 	m, senders := production(t), 0
 	for id, f := range m.ofType("AWS::Lambda::Function") {
