@@ -110,8 +110,8 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 	if *props.CloudWatchRole { // all APIs of the AWS account in a region share it
 		props.CloudWatchRoleRemovalPolicy = s.settings.removal()
 	}
+	props.DisableExecuteApiEndpoint = s.gatewayClosed()
 	if s.settings.CustomDomain != "" {
-		props.DisableExecuteApiEndpoint = jsii.Bool(s.settings.GatewayAddress == "closed")
 		props.DomainName = &awsapigateway.DomainNameOptions{
 			DomainName: jsii.String(s.settings.CustomDomain),
 			Certificate: awscertificatemanager.Certificate_FromCertificateArn(
@@ -144,6 +144,14 @@ func accessLogFormat() string {
 		panic(err) // always encodes
 	}
 	return string(format)
+}
+
+// gatewayClosed reports whether a gateway's own address is closed; nil without a custom domain.
+func (s *service) gatewayClosed() *bool {
+	if s.settings.CustomDomain == "" {
+		return nil
+	}
+	return jsii.Bool(s.settings.GatewayAddress == "closed")
 }
 
 func (s *service) baseURL(gateway awsapigateway.RestApiBase) *string {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestPermissionsBoundary checks that every role has the permissions boundary of the CDK's context.
@@ -51,6 +53,108 @@ func TestQueriesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(readme), "*"+name+"*") {
 			t.Errorf("README.md does not name the query %q", name)
 		}
+	}
+}
+
+// TestRollbackAlarms checks that the template has the alarms of README.md that undo a deployment.
+func TestRollbackAlarms(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	must.Do(t, err)
+	names := map[string]bool{}
+	for _, alarm := range production(t).ofType("AWS::CloudWatch::Alarm") {
+		names[alarm.Properties["AlarmName"].(string)] = true
+	}
+	found := regexp.MustCompile(`ACCOUNT:alarm:([\w-]+)`).FindAllSubmatch(readme, -1)
+	for _, alarm := range found {
+		if !names[string(alarm[1])] {
+			t.Errorf("the template has no alarm %s", alarm[1])
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("README.md names %q", found)
+	}
+}
+
+// TestKeyRights checks that the rights of each role to the key are exactly the needs of its rights
+// to the table and the queues. The key is one of the stack, or another.
+func TestKeyRights(t *testing.T) {
+	const own = "arn:aws:kms:eu-west-1:123456789012:key/0a1b-2c"
+	for _, kmsKey := range []string{"create", own} {
+		s := allSettings()
+		s["kmsKey"] = kmsKey
+		m, users := synthesize(t, s, api.Endpoints()), 0
+		for id, role := range m.ofType("AWS::IAM::Role") {
+			want, got := map[string]bool{}, map[string]bool{}
+			policies, _ := role.Properties["Policies"].([]any)
+			for _, p := range policies {
+				for _, s := range list(at(p, "PolicyDocument.Statement")) {
+					for _, action := range list(at(s, "Action")) {
+						switch service, verb, _ := strings.Cut(action.(string), ":"); service {
+						case "kms":
+							key, by := value(t, at(s, "Resource")), value(t, at(s, "Condition.StringEquals.kms:ViaService"))
+							if kmsKey == own && key != own || kmsKey != own && !strings.HasPrefix(key, "Key") {
+								t.Errorf("%s may %s on %s", id, action, key)
+							}
+							for _, service := range []string{"dynamodb", "sqs"} {
+								if strings.Contains(by, `"`+service+`.",{"Ref":"AWS::Region"},".amazonaws.com"`) {
+									got[service+" "+verb] = true
+								}
+							}
+							if by == "" {
+								t.Errorf("%s may %s without a service", id, action)
+							}
+						case "dynamodb":
+							want["dynamodb Decrypt"], want["dynamodb DescribeKey"] = true, true
+							if regexp.MustCompile(`Put|Update|Delete|Write|ConditionCheck`).MatchString(verb) {
+								for _, verb := range []string{"Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo"} {
+									want["dynamodb "+verb] = true
+								}
+							}
+						case "sqs":
+							switch verb {
+							case "SendMessage":
+								want["sqs Decrypt"], want["sqs GenerateDataKey"] = true, true
+							case "ReceiveMessage":
+								want["sqs Decrypt"] = true
+							}
+						}
+					}
+				}
+			}
+			if len(want) > 0 {
+				users++
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", kmsKey, id, diff)
+			}
+		}
+		if users < len(api.Endpoints()) {
+			t.Errorf("%d roles use the key", users)
+		}
+	}
+}
+
+// TestKeyPolicyIsDocumented checks that README.md names each service in the policy of the stack's
+// key. The owner of another key must allow it as well.
+func TestKeyPolicyIsDocumented(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	must.Do(t, err)
+	_, table, _ := strings.Cut(string(readme), "| principal | actions | condition |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	services := 0
+	for _, s := range synthesize(t, allSettings(), api.Endpoints()[:1]).only(t, "AWS::KMS::Key").Properties["KeyPolicy"].(map[string]any)["Statement"].([]any) {
+		service := at(s, "Principal.Service")
+		if service == nil {
+			continue
+		}
+		services++
+		name := regexp.MustCompile(`[a-z]+\.`).FindString(value(t, service))
+		if !strings.Contains(table, "| `"+name) {
+			t.Errorf("the table of README.md lacks %v", value(t, service))
+		}
+	}
+	if services != 3 {
+		t.Errorf("the policy allows %d services", services)
 	}
 }
 

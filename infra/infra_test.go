@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,10 +28,26 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	quiet()
 	code := m.Run()
 	jsii.Close() // the node process that all tests share
 	os.Exit(code)
+}
+
+// TestQuiet checks that Node.js starts with the variables that omit jsii's warnings.
+func TestQuiet(t *testing.T) {
+	folder := t.TempDir()
+	printed, node := filepath.Join(folder, "variables"), filepath.Join(folder, "node")
+	must.Do(t, os.WriteFile(node, []byte("#!/bin/sh\nenv >'"+printed+"'\nexec node \"$@\"\n"), 0o755))
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeploymentFollowsDefinition$")
+	cmd.Env = append(os.Environ(), "JSII_NODE="+node)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	variables, err := os.ReadFile(printed)
+	must.Do(t, err)
+	if !strings.Contains(string(variables), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20\n") {
+		t.Errorf("the variables are:\n%s", variables)
+	}
 }
 
 type made struct {

@@ -20,11 +20,15 @@ func (s *service) addLive() {
 	gateway := awsapigatewayv2.NewCfnApi(s.stack, jsii.String("Live"), &awsapigatewayv2.CfnApiProps{
 		Name: jsii.String(*s.stack.StackName() + "-live"), ProtocolType: jsii.String("WEBSOCKET"),
 		// Pings are {"ping": true}, whose value is compared as text; other messages take $default.
-		RouteSelectionExpression: jsii.String("$request.body.ping"),
+		RouteSelectionExpression:  jsii.String("$request.body.ping"),
+		DisableExecuteApiEndpoint: s.gatewayClosed(),
 	})
 	s.liveURL = awscdk.Fn_Join(jsii.String(""), jsii.Strings(
 		"https://", *gateway.Ref(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(), "/", s.settings.Stage,
 	))
+	if s.settings.CustomDomain != "" {
+		s.liveURL = jsii.String("https://" + s.settings.liveDomain()) // a closed gateway accepts posts only here
+	}
 	environment := map[string]*string{"LIVE_URL": s.liveURL}
 	connection := func(method string) string {
 		return *s.stack.FormatArn(&awscdk.ArnComponents{
@@ -114,6 +118,24 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 		}
 		suppress(route, "AwsSolutions-APIG4", "A connection requires a ticket, which the function checks.")
 	}
+	if s.settings.CustomDomain != "" {
+		s.addLiveDomain(gateway)
+	}
+}
+
+// addLiveDomain maps a domain of its own to the stage of connections. AWS allows no WebSocket API
+// at the domain of a REST API, and no newer policy than TLS_1_2.
+func (s *service) addLiveDomain(gateway awsapigatewayv2.CfnApi) {
+	domain := awsapigatewayv2.NewCfnDomainName(s.stack, jsii.String("LiveDomain"), &awsapigatewayv2.CfnDomainNameProps{
+		DomainName: jsii.String(s.settings.liveDomain()),
+		DomainNameConfigurations: []*awsapigatewayv2.CfnDomainName_DomainNameConfigurationProperty{{
+			CertificateArn: &s.settings.CertificateARN, EndpointType: jsii.String("REGIONAL"), SecurityPolicy: jsii.String("TLS_1_2"),
+		}},
+	})
+	awsapigatewayv2.NewCfnApiMapping(s.stack, jsii.String("LiveMapping"), &awsapigatewayv2.CfnApiMappingProps{
+		ApiId: gateway.Ref(), DomainName: domain.Ref(), Stage: s.live.Ref(),
+	})
+	s.output("LiveDomainTarget", "Point the DNS record of "+s.settings.liveDomain()+" here", domain.AttrRegionalDomainName())
 }
 
 // addPings has the gateway itself answer the pings of pages.

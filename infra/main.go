@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "collabdata/infra/quiet"
 	"collabdata/shared/api"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -17,7 +18,6 @@ import (
 )
 
 func main() {
-	quiet()
 	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<program>/bootstrap")
 	plain := flag.String("plain", "", "folder for a template without the CDK, with its programs as zip files")
 	flag.Parse()
@@ -28,13 +28,6 @@ func main() {
 	jsii.Close() // after the error, because it may print a partial line
 	if err != nil {
 		os.Exit(1)
-	}
-}
-
-// quiet omits jsii's warnings about versions of Node.js.
-func quiet() {
-	for warning, value := range map[string]string{"DEPRECATED": "on", "UNTESTED": "on", "END_OF_LIFE": "18,20"} {
-		os.Setenv("JSII_SILENCE_WARNING_"+warning+"_NODE_VERSION", value)
 	}
 }
 

@@ -109,3 +109,21 @@ func TestRights(t *testing.T) {
 		}
 	}
 }
+
+// TestQueueVariables checks that exactly the functions with the right to send to the queue of calls
+// have its URL.
+func TestQueueVariables(t *testing.T) {
+	m, senders := production(t), 0
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		sends := regexp.MustCompile(`sqs:SendMessage on [^\n]*Calls`).MatchString(m.rights(t, value(t, f.Properties["Role"])))
+		if named := at(f.Properties, "Environment.Variables.CALLS_QUEUE_URL") != nil; named != sends {
+			t.Errorf("%s has the URL: %v, and may send: %v", id, named, sends)
+		}
+		if sends {
+			senders++
+		}
+	}
+	if senders != 2 {
+		t.Errorf("%d functions send calls", senders)
+	}
+}

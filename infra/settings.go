@@ -274,6 +274,9 @@ func (s Settings) writes() string {
 	return "off"
 }
 
+// liveDomain returns the custom domain of connections.
+func (s Settings) liveDomain() string { return "live." + s.CustomDomain }
+
 // live reports whether the stack sends changes to pages.
 func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.RestoredStream != "") }
 

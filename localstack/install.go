@@ -33,7 +33,7 @@ var (
 	cdkTools       = tools{"cdk", "CDK CLI from npm", []string{"npm"}, "node_modules/.bin/cdk"}
 	referenceTools = tools{"reference", "Scalar's API reference from npm", []string{"reference"}, "standalone.js"}
 	pythonTools    = tools{"python", "MiniStack from PyPI", []string{"pip", "10"}, "bin/python"}
-	cloudTools     = tools{"localstack", "LocalStack from PyPI and DynamoDB Local from Maven Central (290 MB)", []string{"localstack"}, "bin/python"}
+	cloudTools     = tools{"localstack", "LocalStack and the AWS CLI from PyPI, DynamoDB Local from Maven Central (310 MB)", []string{"localstack"}, "bin/python"}
 	checkTools     = tools{"checks", "cfn-lint and Schemathesis from PyPI (240 MB, for tests)", []string{"pip", "11"}, "bin/python"}
 	clientTools    = tools{"clients", "openapi-python-client from PyPI (for tests)", []string{"pip", "11"}, "bin/python"}
 	generatorTools = tools{"generators", "OpenAPI Generator and Kotlin from Maven Central, openapi-typescript from npm (150 MB, for tests)", []string{"generators"}, "node_modules/.bin/openapi-generator-cli"}
@@ -76,6 +76,8 @@ func Reference(ctx context.Context, progress io.Writer) (string, error) {
 func CheckTool(ctx context.Context, name string, progress io.Writer) (string, error) {
 	set, bin := checkTools, "bin"
 	switch name {
+	case "aws":
+		set = cloudTools
 	case "openapi-python-client", "python":
 		set = clientTools
 	case "openapi-generator-cli":

@@ -90,6 +90,7 @@ func TestDeployment(t *testing.T) {
 		})
 	})
 	t.Run("writes stopped", d.stopWrites)
+	t.Run("template for CloudFormation alone", d.plain)
 	t.Run("destroy", d.destroy)
 }
 
@@ -392,6 +393,42 @@ func (d *deployment) stopWrites(t *testing.T) {
 		if state := aws.ToString(m.State); state != "Disabled" {
 			t.Errorf("deliver takes messages of %s: it is %s", aws.ToString(m.EventSourceArn), state)
 		}
+	}
+}
+
+// plain replaces the CDK's stack by that of the template for CloudFormation alone. It runs the
+// commands of the template's README, with no other program than the AWS CLI.
+func (d *deployment) plain(t *testing.T) {
+	aws, err := localstack.CheckTool(t.Context(), "aws", os.Stderr)
+	must.Do(t, err)
+	readme, err := os.ReadFile(filepath.Join(d.root, "infra", "plain", "README.md"))
+	must.Do(t, err)
+	_, commands, _ := strings.Cut(string(readme), "```sh\n")
+	commands, _, found := strings.Cut(commands, "```\n")
+	if !found {
+		t.Fatal("the README of the template has no commands")
+	}
+	settings := map[string]string{}
+	for _, setting := range localstack.CloudSettings() {
+		if name, value, ok := strings.Cut(setting, "="); ok {
+			settings[name] = value
+		}
+	}
+	context, err := json.Marshal(settings)
+	must.Do(t, err)
+	folder, bin := t.TempDir(), t.TempDir()
+	d.run(t, d.root, append(os.Environ(), "CDK_CONTEXT_JSON="+string(context)),
+		filepath.Join(d.root, ".local", "bin", "infra"), "-functions", filepath.Join(".local", "functions"), "-plain", folder)
+	must.Do(t, os.Symlink(aws, filepath.Join(bin, "aws")))
+	commands = "aws cloudformation delete-stack --stack-name collabdata-prod\n" +
+		"aws cloudformation wait stack-delete-complete --stack-name collabdata-prod\n" +
+		"aws s3 mb s3://BUCKET\n" + commands
+	env := append(d.env(), "PATH="+bin, "AWS_DEFAULT_REGION="+localstack.Region) // as version 1 of the CLI names it
+	d.run(t, folder, env, "/bin/sh", "-ec", strings.NewReplacer("collabdata-prod", stackName, "BUCKET", "release").Replace(commands))
+	d.connect(t)
+	d.addAccount(t)
+	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
+		t.Errorf("the template's stack answers %d %s", a.status, a.body)
 	}
 }
 

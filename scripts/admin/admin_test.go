@@ -138,6 +138,18 @@ func TestOperations(t *testing.T) {
 	if len(lines) != 2 || lines[1][1] != "operator" || !strings.HasPrefix(lines[1][2], "arn:aws:") || lines[1][3] != "/operator/settings/update" {
 		t.Errorf("the newest act is %q", lines)
 	}
+	for _, test := range []struct {
+		args []string
+		want int // lines
+	}{
+		{[]string{"--since", "30d", "--actor", lines[1][2], "--page-size", "1"}, 2},
+		{[]string{"--until", "30d"}, 0},
+		{[]string{"--actor", "arn:aws:iam::123456789012:user/nobody"}, 0},
+	} {
+		if got := c.must(t, append([]string{"audit", "get", "acme"}, test.args...)...); len(got) != test.want {
+			t.Errorf("the acts of %q are %q", test.args, got)
+		}
+	}
 	if out, _, _ := c.run(t, "-o", "json", "settings", "get", "acme"); !strings.Contains(out, "\"mailsPerDay\": 5,\n") || !strings.Contains(out, "\"allEvents\": true") ||
 		!strings.Contains(out, "\"writeUnitsPerSecond\": -1,\n") {
 		t.Errorf("the settings are %s", out)

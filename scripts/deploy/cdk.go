@@ -83,9 +83,7 @@ func (d *deployment) newCDK(ctx context.Context, arch, dir string) (cdk, error) 
 
 // command prepares a command of cdk without the app.
 func (c cdk) command(ctx context.Context, args ...string) *exec.Cmd {
-	// these versions work
-	env := append(os.Environ(), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20")
-	return program(ctx, c.dir, env, c.path, args...)
+	return program(ctx, c.dir, nil, c.path, args...)
 }
 
 // onStack prepares a command of cdk for the stack.

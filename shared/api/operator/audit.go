@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -53,8 +52,11 @@ func (s *Service) AuditGet(ctx context.Context, call *rpc.Call, req *AuditGetReq
 	if req.Actor == "" {
 		limit = min(limit, page.Most()+1) // one more shows that the list continues
 	}
-	acts, more, err := s.Accounts.Acts(
-		ctx, req.AccountID, collab.Deref(req.Since), cmp.Or(collab.Deref(req.Until), collab.MaxMillis), at, limit)
+	until := collab.MaxMillis
+	if req.Until != nil {
+		until = *req.Until
+	}
+	acts, more, err := s.Accounts.Acts(ctx, req.AccountID, collab.Deref(req.Since), until, at, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 
 // FoldersUpdate is POST /v2/organizations/folders/update.
 func FoldersUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/folders/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/organizations/folders/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.WriteAudit,
 		Operation: rpc.Method((*Service).FoldersUpdate), Requires: collab.AdvancedQueries, Description: `
 Update folders.
 
