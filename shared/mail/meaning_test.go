@@ -53,6 +53,22 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
+// TestSignature checks that an email names the agent with which a person wrote a comment.
+func TestSignature(t *testing.T) {
+	for agent, want := range map[string]string{
+		``: "Ann:", `{"agentName":"Helper"}`: "Ann, with Helper:", `{"agentName":"Ann"}`: "Ann:", `{"agentName":1}`: "Ann:", `{"agentName":""}`: "Ann:",
+		`{"agentName":"<b>\n"}`: "Ann, with <b>:",
+	} {
+		c := collab.Comment{From: collab.JSON(`{"userId":"ann","name":"Ann"}`), Text: new("x"), Agent: collab.JSON(agent)}
+		got, err := newMailer(t, "").Render(notice(Event{Headline: "Ann commented", Comments: []*collab.Comment{&c}}))
+		must.Do(t, err)
+		if !strings.Contains(got.Text, "\n"+want+"\n> x\n") {
+			t.Errorf("%s: no %q in\n%s", agent, want, got.Text)
+		}
+		checkHTML(t, got.HTML)
+	}
+}
+
 // TestSuggestion checks that an email shows the old and the new text of a suggestion, and the
 // reason of a rejection, in every language.
 func TestSuggestion(t *testing.T) {

@@ -145,13 +145,23 @@ func (s *Suggestion) body(to Reader) string {
 	return strings.Join(lines, "\n")
 }
 
-// Author returns the name of a comment's author for a reader, or "".
+// Author returns the name of a comment's author for a reader, with that of the agent with which the
+// author wrote it, or "".
 func Author(c *collab.Comment, to Reader) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
 		return ""
 	}
-	return to.name(author)
+	var agent struct {
+		Name string `json:"agentName"`
+	}
+	name := to.name(author)
+	if len(c.Agent) > 0 && json.Unmarshal(c.Agent, &agent) == nil { // else it has no name
+		if agent.Name = lineOf(agent.Name); agent.Name != "" && agent.Name != name {
+			return to.Text("withAgent", "name", name, "agent", collab.Isolate(agent.Name))
+		}
+	}
+	return name
 }
 
 // collapse replaces consecutive white space by a space.
