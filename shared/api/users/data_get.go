@@ -123,6 +123,9 @@ func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetReque
 		add.take()
 		return true
 	})
+	if err == nil {
+		err = s.addEmailStates(ctx, org, page)
+	}
 	if err != nil {
 		return rpc.Whole[*Data]{}, err
 	}
@@ -131,6 +134,30 @@ func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetReque
 	}
 	call.Message = "Data fetched successfully."
 	return rpc.Whole[*Data]{Data: page}, nil
+}
+
+// addEmailStates sets the states of the person's addresses on a page.
+func (s *Service) addEmailStates(ctx context.Context, org collab.OrganizationRef, page *Data) error {
+	var levels []*UserWithRole
+	if page.Profile.Member != nil {
+		levels = append(levels, page.Profile.Member)
+	}
+	for i := range page.Profile.Grants {
+		levels = append(levels, &page.Profile.Grants[i].UserWithRole)
+	}
+	states := map[string]collab.EmailState{}
+	for _, level := range levels {
+		email := collab.Deref(level.Email)
+		if _, ok := states[email]; !ok && email != "" {
+			marks, err := s.Directory.Undeliverable(ctx, org, []collab.User{level.User})
+			if err != nil {
+				return err
+			}
+			states[email] = marks[level.UserID].Reason
+		}
+		level.EmailState = states[email]
+	}
+	return nil
 }
 
 // addition is the next item of a page.
