@@ -89,19 +89,19 @@ func (c *Checker) viewers(
 		return nil, err
 	}
 	q.Provided = provider != nil
-	of, err := c.directory.Standings(ctx, docs[0].OrganizationRef, q)
+	standings, err := c.directory.Standings(ctx, docs[0].OrganizationRef, q)
 	if err != nil {
 		return nil, err
 	}
 	if provider != nil {
-		err = c.askAll(ctx, provider, docs, of.Documents, until)
+		err = c.askAll(ctx, provider, docs, standings.Documents, until)
 	}
 	if _, partly := errors.AsType[*NoAnswer](err); err != nil && !partly {
 		return nil, err
 	}
 	list := make([][]collab.Viewer, len(docs))
-	for i, of := range of.Documents {
-		list[i] = collab.Map(of, func(v collab.Standing) collab.Viewer { return v.Viewer(c.now().UnixMilli()) })
+	for i, standing := range standings.Documents {
+		list[i] = collab.Map(standing, func(v collab.Standing) collab.Viewer { return v.Viewer(c.now().UnixMilli()) })
 	}
 	return list, err
 }
@@ -112,7 +112,7 @@ func (c *Checker) viewers(
 func (c *Checker) MaySee(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
-	viewers, err := c.may(ctx, settings, doc, users, func(of collab.Standing, now collab.Millis) bool { return of.Grant(now) != nil })
+	viewers, err := c.may(ctx, settings, doc, users, func(standing collab.Standing, now collab.Millis) bool { return standing.Grant(now) != nil })
 	allowed := make(map[string]bool, len(viewers))
 	for u := range viewers {
 		allowed[u] = true
@@ -143,14 +143,14 @@ func (c *Checker) may(
 		}
 		return allowed, err
 	}
-	of, err := c.directory.Standings(ctx, doc.OrganizationRef, collab.StandingQuery{
+	standings, err := c.directory.Standings(ctx, doc.OrganizationRef, collab.StandingQuery{
 		Users: users, Documents: []collab.DocumentRef{doc}, Default: settings.AccessByDefault(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	now := c.now().UnixMilli()
-	for _, v := range of.Documents[0] {
+	for _, v := range standings.Documents[0] {
 		if v.There && !v.Disabled && allows(v, now) {
 			allowed[v.User] = collab.Viewer{User: v.User, May: true, Member: v.Member.Holds(now)}
 		}

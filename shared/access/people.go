@@ -30,9 +30,9 @@ func (c *Checker) Person(settings collab.Settings, p *collab.Person, writes bool
 	return c.sight(settings, collab.StandingQuery{Users: []string{p.UserID}, Person: p, Early: writes})
 }
 
-func (c *Checker) sight(settings collab.Settings, of collab.StandingQuery) collab.Sight {
-	of.Members = true
-	return &people{checker: c, settings: settings, of: of, known: map[collab.DocumentRef]collab.Viewers{}}
+func (c *Checker) sight(settings collab.Settings, query collab.StandingQuery) collab.Sight {
+	query.Members = true
+	return &people{checker: c, settings: settings, of: query, known: map[collab.DocumentRef]collab.Viewers{}}
 }
 
 // Viewers implements collab.Sight. It returns the errors of Checker.Viewers.
@@ -48,15 +48,15 @@ func (p *people) Viewers(
 	if err != nil {
 		return nil, err
 	}
-	for i, of := range viewers {
-		if len(of) > 0 {
-			p.known[unknown[i]] = of
+	for i, list := range viewers {
+		if len(list) > 0 {
+			p.known[unknown[i]] = list
 		}
 	}
 	found := make(map[collab.DocumentRef]collab.Viewers, len(documents))
 	for _, d := range documents {
-		if of, ok := p.known[d]; ok {
-			found[d] = of
+		if viewers, ok := p.known[d]; ok {
+			found[d] = viewers
 		}
 	}
 	return found, nil

@@ -60,8 +60,8 @@ func (f *AgentFilter) matches(agent JSON) bool {
 	if kind == "" && source == agentExternal {
 		kind = agentExternal
 	}
-	asked := func(asked, is string) bool { return asked == "" || asked == is }
-	return asked(f.ID, text("agentId")) && asked(f.Execution, text("executionId")) && asked(f.Type, kind) && asked(f.Source, source) &&
+	equals := func(wanted, value string) bool { return wanted == "" || wanted == value }
+	return equals(f.ID, text("agentId")) && equals(f.Execution, text("executionId")) && equals(f.Type, kind) && equals(f.Source, source) &&
 		(f.Pages == nil || slices.Contains(f.Pages, Page(text("url"))))
 }
 

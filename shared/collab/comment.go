@@ -169,10 +169,10 @@ func (c *Comment) Reaction(by string) (user, emoji string) {
 	if emoji := c.Reactions.Of(by); emoji != "" {
 		return by, emoji
 	}
-	for _, of := range c.Reactions {
-		for _, user := range of.Users {
+	for _, reaction := range c.Reactions {
+		for _, user := range reaction.Users {
 			if user != c.AuthorID {
-				return user, of.Emoji
+				return user, reaction.Emoji
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (f *Follows) Len() int {
 // CheckFollows returns RESOURCE_EXHAUSTED if a change adds users with a level to a thread or a
 // document, so that there are more than most. For a person's change, it also does so beyond 64
 // bytes of ids for each of most.
-func CheckFollows(before, after *Follows, most int, person bool) error {
+func CheckFollows(before, after *Follows, limit int, person bool) error {
 	if after.Len() <= before.Len() {
 		return nil
 	}
@@ -93,10 +93,10 @@ func CheckFollows(before, after *Follows, most int, person bool) error {
 		bytes += len(id)
 	}
 	switch {
-	case after.Len() > most:
-		return Errorf(ResourceExhausted, "at most %d users may follow or mute it", most)
-	case person && bytes > followBytes*most:
-		return Errorf(ResourceExhausted, "the users who follow or mute it may have ids of at most %d bytes in all", followBytes*most)
+	case after.Len() > limit:
+		return Errorf(ResourceExhausted, "at most %d users may follow or mute it", limit)
+	case person && bytes > followBytes*limit:
+		return Errorf(ResourceExhausted, "the users who follow or mute it may have ids of at most %d bytes in all", followBytes*limit)
 	}
 	return nil
 }

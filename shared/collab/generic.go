@@ -1,22 +1,22 @@
 package collab
 
 func Map[T, U any](list []T, f func(T) U) []U {
-	made := make([]U, len(list))
+	mapped := make([]U, len(list))
 	for i, v := range list {
-		made[i] = f(v)
+		mapped[i] = f(v)
 	}
-	return made
+	return mapped
 }
 
 // Where returns the elements for which keep is true, in order. It leaves list unchanged.
 func Where[T any](list []T, keep func(T) bool) []T {
-	var kept []T
+	var found []T
 	for _, v := range list {
 		if keep(v) {
-			kept = append(kept, v)
+			found = append(found, v)
 		}
 	}
-	return kept
+	return found
 }
 
 // Deref returns the value at p, zero if p is nil.

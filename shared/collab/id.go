@@ -104,8 +104,8 @@ func (g *IDs) For(position int, name string) string {
 	return g.id(uint16(position), "for", []byte(name))
 }
 
-func (g *IDs) id(position uint16, kind string, of []byte) string {
-	sum := sha256.Sum256(slices.Concat([]byte(kind), g.seed, of))
+func (g *IDs) id(position uint16, kind string, name []byte) string {
+	sum := sha256.Sum256(slices.Concat([]byte(kind), g.seed, name))
 	return encodeID(g.start.UnixMilli(), append(binary.BigEndian.AppendUint16(nil, position), sum[:8]...))
 }
 

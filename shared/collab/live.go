@@ -41,12 +41,12 @@ func (c Connected) Check(s Settings, more int) error {
 	}
 	s = s.OrDefaults()
 	for id, n := range c.Documents {
-		if most := s.DocumentConnections; int64(n+more) > most {
-			return Errorf(ResourceExhausted, "document %q has %d connections already: as many as the setting documentConnections lets it", id, most)
+		if limit := s.DocumentConnections; int64(n+more) > limit {
+			return Errorf(ResourceExhausted, "document %q has %d connections already: as many as the setting documentConnections lets it", id, limit)
 		}
 	}
-	if most := s.LiveConnections; most != Unlimited && c.Account+int64(more) > most {
-		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting liveConnections lets it", most)
+	if limit := s.LiveConnections; limit != Unlimited && c.Account+int64(more) > limit {
+		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting liveConnections lets it", limit)
 	}
 	return nil
 }

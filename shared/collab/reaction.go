@@ -59,7 +59,7 @@ func sameEmoji(a, b string) bool {
 func plainEmoji(text string) string { return strings.ReplaceAll(text, variation, "") }
 
 func (r Reactions) find(emoji string) int {
-	return slices.IndexFunc(r, func(of Reaction) bool { return sameEmoji(of.Emoji, emoji) })
+	return slices.IndexFunc(r, func(reaction Reaction) bool { return sameEmoji(reaction.Emoji, emoji) })
 }
 
 // Has reports whether a user reacted with an emoji.
@@ -70,8 +70,8 @@ func (r Reactions) Has(emoji, user string) bool {
 
 // By returns the number of emojis with which a user reacted.
 func (r Reactions) By(user string) (n int) {
-	for _, of := range r {
-		if slices.Contains(of.Users, user) {
+	for _, reaction := range r {
+		if slices.Contains(reaction.Users, user) {
 			n++
 		}
 	}
@@ -80,9 +80,9 @@ func (r Reactions) By(user string) (n int) {
 
 // Of returns the first emoji with which a user reacted, or "".
 func (r Reactions) Of(user string) string {
-	for _, of := range r {
-		if slices.Contains(of.Users, user) {
-			return of.Emoji
+	for _, reaction := range r {
+		if slices.Contains(reaction.Users, user) {
+			return reaction.Emoji
 		}
 	}
 	return ""
@@ -99,8 +99,8 @@ func (r Reactions) Add(emoji, user string) (Reactions, error) {
 	}
 	added[i].Users = append(added[i].Users, user)
 	total := 0
-	for _, of := range added {
-		total += len(of.Users)
+	for _, reaction := range added {
+		total += len(reaction.Users)
 	}
 	switch {
 	case len(added) > MaxEmojis:
@@ -114,12 +114,12 @@ func (r Reactions) Add(emoji, user string) (Reactions, error) {
 // Remove returns a deep copy without a user's reaction, and without emojis that nobody uses.
 func (r Reactions) Remove(emoji, user string) Reactions {
 	var left Reactions
-	for _, of := range r {
-		users := slices.Clone(of.Users)
-		if sameEmoji(of.Emoji, emoji) {
+	for _, reaction := range r {
+		users := slices.Clone(reaction.Users)
+		if sameEmoji(reaction.Emoji, emoji) {
 			users = slices.DeleteFunc(users, func(id string) bool { return id == user })
 		}
-		if r := (Reaction{of.Emoji, users}); !r.Unused() {
+		if r := (Reaction{reaction.Emoji, users}); !r.Unused() {
 			left = append(left, r)
 		}
 	}
@@ -128,9 +128,9 @@ func (r Reactions) Remove(emoji, user string) Reactions {
 
 // size returns the approximate bytes of the reactions in a response.
 func (r Reactions) size() (bytes int) {
-	for _, of := range r {
-		bytes += len(of.Emoji)
-		for _, id := range of.Users {
+	for _, reaction := range r {
+		bytes += len(reaction.Emoji)
+		for _, id := range reaction.Users {
 			bytes += len(id)
 		}
 	}

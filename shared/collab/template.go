@@ -32,11 +32,11 @@ func (n *Notification) RenderHeadline() Headline {
 		parts []string
 		part  strings.Builder
 		left  = MaxHeadline
-		known = map[string]string{} // texts of used values, or the variables themselves
+		texts = map[string]string{} // texts of used values, or the variables themselves
 	)
 	for piece, variable := range pieces(Cut(n.Headline, maxTemplate)) {
 		if variable {
-			text, ok := known[piece]
+			text, ok := texts[piece]
 			if !ok {
 				text, ok = n.value(piece[1 : len(piece)-1])
 				if !ok && piece == "{"+RecipientUser+"}" {
@@ -47,13 +47,13 @@ func (n *Notification) RenderHeadline() Headline {
 				if !ok {
 					text = piece
 				}
-				known[piece] = text
+				texts[piece] = text
 			}
 			piece = text
 		}
-		kept := Cut(piece, left)
-		part.WriteString(kept)
-		if left -= len(kept); left == 0 || len(kept) < len(piece) {
+		fitting := Cut(piece, left)
+		part.WriteString(fitting)
+		if left -= len(fitting); left == 0 || len(fitting) < len(piece) {
 			break
 		}
 	}

@@ -212,10 +212,10 @@ func NewBounded(limit int) *Bounded { return &Bounded{left: limit} }
 
 // WriteString adds as much of s as fits.
 func (b *Bounded) WriteString(s string) {
-	kept := Cut(s, b.left)
-	b.text.WriteString(kept)
-	b.left -= len(kept)
-	if len(kept) < len(s) {
+	part := Cut(s, b.left)
+	b.text.WriteString(part)
+	b.left -= len(part)
+	if len(part) < len(s) {
 		b.left = 0
 	}
 }

@@ -167,15 +167,15 @@ func (u *Usage) Saw(key string, bytes int) {
 }
 
 // Size returns the size of an item that was read, and whether it was.
-func (u *Usage) Size(key string) (bytes int, known bool) {
+func (u *Usage) Size(key string) (bytes int, ok bool) {
 	b := u.limited()
 	if b == nil {
 		return 0, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	bytes, known = b.sizes[key]
-	return bytes, known
+	bytes, ok = b.sizes[key]
+	return bytes, ok
 }
 
 // Reserve reserves the units of all writes that follow, before the first of them, so that the

@@ -72,9 +72,9 @@ type roster struct {
 
 // add adds a person, or merges the addresses of a listed one.
 func (s *roster) add(p person) {
-	i, known := s.at[p.UserID]
+	i, ok := s.at[p.UserID]
 	switch {
-	case known:
+	case ok:
 		if collab.Deref(s.list[i].Email) == "" {
 			s.list[i].Email = p.Email
 		}
@@ -133,7 +133,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		followers = collab.Later(ctx, func() ([]string, error) { return r.Threads.Followers(ctx, r.document) })
 		recent = collab.Later(ctx, func() (*collab.Thread, error) { return r.commentsBefore(ctx, ownComments(ev)) })
 	}
-	if err := r.readThread(ctx); err != nil || r.head == nil || !r.said() {
+	if err := r.readThread(ctx); err != nil || r.head == nil || !r.hasContent() {
 		return nil, err
 	}
 	addressed, err := r.addressed(ctx)
@@ -190,7 +190,7 @@ func (r *eventRun) addressed(ctx context.Context) ([]string, error) {
 
 // recipients returns the recipients of a notification, cached for namedTTL.
 func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.User, error) {
-	if users, known := d.sentTo.Get(ev.ID, d.Now()); known {
+	if users, ok := d.sentTo.Get(ev.ID, d.Now()); ok {
 		return users, nil
 	}
 	users, err := d.Inbox.Recipients(ctx, ev)

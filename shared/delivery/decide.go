@@ -148,12 +148,12 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) (func(), erro
 	case r.event.AnnotationID != "" && len(users) > 0:
 		viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, users, r.head.Visibility != nil)
 		return func() {
-			of := map[string]collab.Viewer{}
+			byUser := map[string]collab.Viewer{}
 			for _, v := range slices.Concat(viewers...) {
-				of[v.User] = v
+				byUser[v.User] = v
 			}
 			for _, d := range list {
-				switch v := of[d.UserID]; {
+				switch v := byUser[d.UserID]; {
 				case !v.May:
 					d.refuse(cmp.Or(reason(v.Why), noAccess))
 				case !v.Sees(r.head.Visibility, r.head.CreatorID):
@@ -262,11 +262,11 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 	})))
 	return func() {
 		for _, d := range list {
-			p, is := profiles[in][d.UserID]
+			p, ok := profiles[in][d.UserID]
 			switch {
 			case addressed(d):
 				d.external = true
-			case is:
+			case ok:
 				d.Email, d.Name = p.Email, cmp.Or(p.Name, d.Name)
 			case only:
 				d.Email = nil

@@ -32,9 +32,9 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
 	}.Token(secret)
 	for at, e := range t.entries {
-		of := threadOf(r.org, &e.InboxEntry)
+		ref := threadOf(r.org, &e.InboxEntry)
 		same := func(other inboxview.Entry) bool {
-			return of.annotation != "" && threadOf(r.org, &other.InboxEntry) == of
+			return ref.annotation != "" && threadOf(r.org, &other.InboxEntry) == ref
 		}
 		if slices.ContainsFunc(t.entries[:at], same) {
 			continue
@@ -47,18 +47,18 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 				first = slices.Min(append(other.CommentIDs, first))
 			}
 		}
-		for i := range t.latest[of] {
-			if c := &t.latest[of][i]; c.ID < first {
+		for i := range t.latest[ref] {
+			if c := &t.latest[ref][i]; c.ID < first {
 				on.Earlier = append(on.Earlier, c)
 			}
 		}
 		if e.Thread != nil {
 			on.Quote, on.Suggestion = e.Thread.TargetText(), content.SuggestionOf(&e.Thread.Annotation)
-			if on.First, err = r.first(ctx, of, t.latest[of], on.Quote); err != nil {
+			if on.First, err = r.first(ctx, ref, t.latest[ref], on.Quote); err != nil {
 				return n, err
 			}
 		}
-		if on.Names, err = r.names(ctx, of.document, &on, e.Names); err != nil {
+		if on.Names, err = r.names(ctx, ref.document, &on, e.Names); err != nil {
 			return n, err
 		}
 		n.Threads = append(n.Threads, on)
@@ -68,8 +68,8 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 
 // first returns the first comment of a thread, for the subject: nil if a quote stands for it, or if
 // there is none. latest are the last comments of the thread.
-func (r *noticeRun) first(ctx context.Context, of threadRef, latest []collab.Comment, quote string) (*collab.Comment, error) {
-	if quote != "" || of.annotation == "" {
+func (r *noticeRun) first(ctx context.Context, ref threadRef, latest []collab.Comment, quote string) (*collab.Comment, error) {
+	if quote != "" || ref.annotation == "" {
 		return nil, nil
 	}
 	size := 0
@@ -79,7 +79,7 @@ func (r *noticeRun) first(ctx context.Context, of threadRef, latest []collab.Com
 	if n := len(latest); n > 0 && n < latestComments && size < 2*collab.MaxItemBytes { // then these are all
 		return &latest[0], nil
 	}
-	for c, err := range r.Threads.ListComments(ctx, of.document, of.annotation, 0, 1) {
+	for c, err := range r.Threads.ListComments(ctx, ref.document, ref.annotation, 0, 1) {
 		if collab.CodeOf(err) == collab.NotFound {
 			return nil, nil
 		}
@@ -89,7 +89,7 @@ func (r *noticeRun) first(ctx context.Context, of threadRef, latest []collab.Com
 }
 
 // names returns known names with those of the users in the earlier comments of a thread.
-func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.Thread, known map[string]string) (map[string]string, error) {
+func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.Thread, shown map[string]string) (map[string]string, error) {
 	var users []string
 	for _, c := range append(slices.Clip(on.Earlier), on.First) {
 		if c == nil {
@@ -99,28 +99,28 @@ func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.
 	}
 	profiles, err := r.Directory.Profiles(ctx, collab.UsersAt(doc.Resource(), users))
 	names := profiles[doc.Resource()].Names()
-	maps.Copy(names, known)
+	maps.Copy(names, shown)
 	return names, err
 }
 
 // tell converts an entry for an email.
 func (r *noticeRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
-	told := mail.Event{Time: e.CreatedAt, Headline: e.RenderHeadline().For(to)}
+	event := mail.Event{Time: e.CreatedAt, Headline: e.RenderHeadline().For(to)}
 	if e.Thread == nil {
-		told.Body = e.BodyFor(to)
-		return told
+		event.Body = e.BodyFor(to)
+		return event
 	}
-	told.Mentioned = e.Mentioned
+	event.Mentioned = e.Mentioned
 	for i := range e.Thread.Comments {
-		told.Comments = append(told.Comments, &e.Thread.Comments[i])
+		event.Comments = append(event.Comments, &e.Thread.Comments[i])
 	}
-	return told
+	return event
 }
 
 // mailSecret returns the secret that signs an account's unsubscribe tokens. It creates the secret
 // if there is none.
 func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error) {
-	if secret, known := d.secrets.Get(acct, d.Now()); known {
+	if secret, ok := d.secrets.Get(acct, d.Now()); ok {
 		return secret, nil
 	}
 	secret, err := d.Accounts.MailSecret(ctx, acct)

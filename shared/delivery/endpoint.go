@@ -63,19 +63,19 @@ func (r *endpointRun) work(ctx context.Context) error {
 
 // read reads the next deliveries: due waiting ones, then new ones.
 func (r *endpointRun) read(ctx context.Context) error {
-	most := endpointPage
+	limit := endpointPage
 	switch {
 	case r.progress.Health.Resting():
-		most = 1
+		limit = 1
 	case r.width > posts:
-		most = quickPage
+		limit = quickPage
 	}
 	// also if some wait
-	fresh, more, err := r.Hooks.NewDeliveries(ctx, r.endpoint, most, r.skip(ctx))
+	fresh, more, err := r.Hooks.NewDeliveries(ctx, r.endpoint, limit, r.skip(ctx))
 	if err != nil {
 		return err
 	}
-	r.list, r.next, err = r.Hooks.WaitingDeliveries(ctx, r.endpoint, r.millis(), most, r.skip(ctx))
+	r.list, r.next, err = r.Hooks.WaitingDeliveries(ctx, r.endpoint, r.millis(), limit, r.skip(ctx))
 	r.list, r.more = append(r.list, fresh...), more
 	return err
 }

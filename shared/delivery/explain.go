@@ -119,8 +119,8 @@ func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) err
 
 // deleted returns the deleted subject of the event, or "".
 func (e *explanation) deleted(ctx context.Context) (string, error) {
-	there, err := e.exists(ctx)
-	if err != nil || !there {
+	exists, err := e.exists(ctx)
+	if err != nil || !exists {
 		return "the document was deleted", err
 	}
 	deleted, err := e.Inbox.Deleted(ctx, e.event)
@@ -132,7 +132,7 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 	case err != nil || e.event.AnnotationID == "":
 	case e.head == nil:
 		return "the thread was deleted", nil
-	case !e.said():
+	case !e.hasContent():
 		return "the comments were deleted", nil
 	}
 	return "", err
@@ -161,32 +161,32 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	explained := make([]Explanation, len(list))
 	for i, d := range list {
 		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}, map[string]Outcome{}}
-		of := reached[d.UserID]
+		reach := reached[d.UserID]
 		shown := d.inbox == inList && listed[i].inbox == "" && !e.unlisted
 		if d.inbox == inList {
 			x.Inbox.Why = string(listed[i].inbox)
 		}
 		switch {
-		case of.InInbox || shown:
-			x.Inbox = Outcome{At: e.event.Time, ReadAt: of.ReadAt, Why: e.gone}
-			if of.DeletedAt != 0 {
+		case reach.InInbox || shown:
+			x.Inbox = Outcome{At: e.event.Time, ReadAt: reach.ReadAt, Why: e.gone}
+			if reach.DeletedAt != 0 {
 				x.Inbox.Why = inbox.OutOfInbox
 			}
-		case of.DeletedAt != 0:
-			x.Inbox = Outcome{ReadAt: of.ReadAt, Why: inbox.OutOfInbox}
+		case reach.DeletedAt != 0:
+			x.Inbox = Outcome{ReadAt: reach.ReadAt, Why: inbox.OutOfInbox}
 		case x.Inbox.Why == "":
 			x.Inbox.Why = e.notYet
 		}
 		switch {
-		case of.Why != "":
-			x.Mail.Why = of.Why
-		case of.EndedAt != 0:
-			if x.Mail = (Outcome{At: of.EndedAt}); d.undelivered != 0 && of.EndedAt >= d.undelivered-sentWithin {
+		case reach.Why != "":
+			x.Mail.Why = reach.Why
+		case reach.EndedAt != 0:
+			if x.Mail = (Outcome{At: reach.EndedAt}); d.undelivered != 0 && reach.EndedAt >= d.undelivered-sentWithin {
 				x.Mail.Why = string(d.mail)
 			}
-		case of.Email:
+		case reach.Email:
 			x.Mail.Why = waits
-		case x.Mail.Why == "" && of.DeletedAt != 0:
+		case x.Mail.Why == "" && reach.DeletedAt != 0:
 			x.Mail.Why = inbox.OutOfInbox
 		case x.Mail.Why == "":
 			x.Mail.Why = e.notYet
@@ -198,7 +198,7 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 			}
 			x.Further[channel] = Outcome{Why: cmp.Or(string(why), e.notYet)}
 		}
-		for channel, by := range of.Further {
+		for channel, by := range reach.Further {
 			if x.Further[channel] = (Outcome{At: by.EndedAt, Why: by.Why}); by.Waits {
 				x.Further[channel] = Outcome{Why: waits}
 			}

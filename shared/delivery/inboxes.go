@@ -15,7 +15,7 @@ func (r *eventRun) listForAll(ctx context.Context) (gone bool, err error) {
 	if !r.listed() {
 		return false, nil
 	}
-	if there, err := r.there(ctx); err != nil || !there {
+	if present, err := r.subjectExists(ctx); err != nil || !present {
 		return true, err
 	}
 	if err := r.Inbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, r.notification(r.event.NotificationID)); err != nil {
@@ -28,7 +28,7 @@ func (r *eventRun) listForAll(ctx context.Context) (gone bool, err error) {
 // inboxes decides about one page of the audience, and adds the notification to inboxes and notices.
 // It returns the cursor of the next page, "" at the end.
 func (r *eventRun) inboxes(ctx context.Context, cursor string) (next string, err error) {
-	if told, err := r.tells(ctx); err != nil || !told {
+	if notify, err := r.tells(ctx); err != nil || !notify {
 		return "", err
 	}
 	people, next, err := r.audience(ctx, cursor)
@@ -36,7 +36,7 @@ func (r *eventRun) inboxes(ctx context.Context, cursor string) (next string, err
 		return "", err
 	}
 	if slices.ContainsFunc(people, func(p person) bool { return !r.caused(p.UserID) }) {
-		if there, err := r.serve(ctx, people); err != nil || !there {
+		if present, err := r.serve(ctx, people); err != nil || !present {
 			return "", err
 		}
 	}
@@ -54,10 +54,10 @@ func (r *eventRun) tells(ctx context.Context) (bool, error) {
 
 // serve adds the notification to the inboxes and next notices of the people it reaches. It returns
 // false and does nothing if the document or the notification is deleted.
-func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err error) {
+func (r *eventRun) serve(ctx context.Context, people []person) (present bool, err error) {
 	exists := collab.Later(ctx, func() (bool, error) { return r.exists(ctx) })
 	decided, err := r.decide(ctx, people)
-	if there, failed := exists(); err != nil || failed != nil || !there {
+	if present, failed := exists(); err != nil || failed != nil || !present {
 		return false, cmp.Or(err, failed)
 	}
 	list := collab.Where(decided, reached)
@@ -82,7 +82,7 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 		}
 	} else {
 		n := collab.NotificationOf(r.event, r.head.LocationID)
-		if there, err := r.Inbox.Derive(ctx, r.document.OrganizationRef, n, shown); err != nil || !there {
+		if present, err := r.Inbox.Derive(ctx, r.document.OrganizationRef, n, shown); err != nil || !present {
 			return false, err
 		}
 	}
@@ -148,8 +148,8 @@ func (r *eventRun) notification(id string) collab.Notification {
 }
 
 // there reports whether the document and the notification exist.
-func (r *eventRun) there(ctx context.Context) (bool, error) {
-	if there, err := r.exists(ctx); err != nil || !there {
+func (r *eventRun) subjectExists(ctx context.Context) (bool, error) {
+	if present, err := r.exists(ctx); err != nil || !present {
 		return false, err
 	}
 	deleted, err := r.Inbox.Deleted(ctx, r.event)
@@ -159,14 +159,14 @@ func (r *eventRun) there(ctx context.Context) (bool, error) {
 // exists reports whether the event's document exists, disabled or not.
 func (r *eventRun) exists(ctx context.Context) (bool, error) {
 	doc := r.document
-	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
+	current, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
 	// it is disabled, or replaced by a later one with its id
 	if collab.CodeOf(err) == collab.FailedPrecondition {
-		is = doc
+		current = doc
 		_, err = r.Directory.Document(ctx, doc)
 	}
 	if collab.CodeOf(err) == collab.NotFound {
 		return false, nil
 	}
-	return is == doc, err
+	return current == doc, err
 }

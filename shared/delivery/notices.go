@@ -149,19 +149,19 @@ func (r *noticeRun) run(ctx context.Context, o *task.Outcome) (due collab.Millis
 		r.list.EndLeft(string(mailOff))
 		return 0, r.list.Finish(ctx)
 	}
-	told, err := r.choose(ctx)
+	choice, err := r.choose(ctx)
 	switch {
 	case err == errSilent:
 		o.State = strconv.FormatInt(r.since(), 10)
 		return r.Now().Add(access.SilentPause).UnixMilli(), nil
 	case err != nil:
 		return 0, err
-	case len(told.entries) > 0 && r.awake().After(r.Now()):
+	case len(choice.entries) > 0 && r.awake().After(r.Now()):
 		return r.awake().UnixMilli(), nil
-	case len(told.entries) > 0 && r.byEmail():
-		due, err = r.send(ctx, told)
-	case len(told.entries) > 0:
-		err = r.post(ctx, told)
+	case len(choice.entries) > 0 && r.byEmail():
+		due, err = r.send(ctx, choice)
+	case len(choice.entries) > 0:
+		err = r.post(ctx, choice)
 	}
 	if err != nil || due != 0 {
 		return due, err
@@ -194,10 +194,10 @@ func (r *noticeRun) post(ctx context.Context, t *told) error {
 		Positions: collab.Map(t.entries, func(e inboxview.Entry) string { return e.Position }),
 		Mentioned: slices.ContainsFunc(t.entries, func(e inboxview.Entry) bool { return e.Mentioned }),
 	}
-	switch told, err := r.list.Tell(ctx, &ev, ev.Due.Positions); {
+	switch state, err := r.list.Tell(ctx, &ev, ev.Due.Positions); {
 	case err != nil:
 		return err
-	case !told:
+	case !state:
 		return errors.New("an entry of the notice was deleted")
 	}
 	r.spent(ctx)
@@ -209,24 +209,24 @@ func (r *noticeRun) post(ctx context.Context, t *told) error {
 // common returns an event of the entries' organization, and of their document and thread if they
 // share one.
 func (t *told) common(org collab.OrganizationRef) collab.Event {
-	of := threadOf(org, &t.entries[0].InboxEntry)
+	ref := threadOf(org, &t.entries[0].InboxEntry)
 	for _, e := range t.entries {
 		other := threadOf(org, &e.InboxEntry)
-		if other.document != of.document {
-			of.document = collab.DocumentRef{OrganizationRef: org}
+		if other.document != ref.document {
+			ref.document = collab.DocumentRef{OrganizationRef: org}
 		}
-		if other != of {
-			of.annotation = ""
+		if other != ref {
+			ref.annotation = ""
 		}
 	}
-	ev := collab.In(of.document)
-	ev.AnnotationID = of.annotation
+	ev := collab.In(ref.document)
+	ev.AnnotationID = ref.annotation
 	return ev
 }
 
 // send sends the email about the selected entries, and counts the remaining ones.
-func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, err error) {
-	email, err := r.email(ctx, told, r.list.Left())
+func (r *noticeRun) send(ctx context.Context, t *told) (due collab.Millis, err error) {
+	email, err := r.email(ctx, t, r.list.Left())
 	if err == nil {
 		err = r.Mailer.Send(ctx, email)
 	}
@@ -250,7 +250,7 @@ func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, er
 		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		return 0, withoutText(err)
 	}
-	r.endTold(told, why)
+	r.endTold(t, why)
 	r.list.EndLeft(cmp.Or(why, countedAlone))
 	return 0, nil
 }
@@ -322,12 +322,12 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 	var threads []threadRef
 	var documents []collab.DocumentRef
 	for i := range entries {
-		of := threadOf(r.org, &entries[i])
-		if _, known := t.latest[of]; !known && of.annotation != "" && !slices.Contains(threads, of) {
-			threads = append(threads, of)
+		ref := threadOf(r.org, &entries[i])
+		if _, ok := t.latest[ref]; !ok && ref.annotation != "" && !slices.Contains(threads, ref) {
+			threads = append(threads, ref)
 		}
-		if _, known := t.preferences[of.document]; !known && !slices.Contains(documents, of.document) {
-			documents = append(documents, of.document)
+		if _, ok := t.preferences[ref.document]; !ok && !slices.Contains(documents, ref.document) {
+			documents = append(documents, ref.document)
 		}
 	}
 	latest, until := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads))
@@ -350,8 +350,8 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 		}
 		return err
 	})
-	for i, of := range threads {
-		t.latest[of], t.seen[of] = latest[i], until[i]
+	for i, ref := range threads {
+		t.latest[ref], t.seen[ref] = latest[i], until[i]
 	}
 	return err
 }

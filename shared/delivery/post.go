@@ -86,17 +86,17 @@ func (r *endpointRun) post(ctx context.Context) error {
 	if bad.Load() {
 		r.width = posts
 	}
-	for _, of := range results[:begun] {
-		if of.err != nil {
-			return of.err
+	for _, result := range results[:begun] {
+		if result.err != nil {
+			return result.err
 		}
-		if of.after.State == collab.DeliveryPending && (r.next == 0 || of.after.NextAttempt < r.next) {
-			r.next = of.after.NextAttempt
+		if result.after.State == collab.DeliveryPending && (r.next == 0 || result.after.NextAttempt < r.next) {
+			r.next = result.after.NextAttempt
 		}
-		if of.attempt == nil {
+		if result.attempt == nil {
 			continue
 		}
-		if err := r.recordHealth(ctx, of.attempt); err != nil {
+		if err := r.recordHealth(ctx, result.attempt); err != nil {
 			return err
 		}
 	}

@@ -32,8 +32,8 @@ func (r *eventRun) webhookEndpoints(ctx context.Context) ([]collab.Webhook, erro
 	return slices.Clone(r.endpoints.list), r.endpoints.err
 }
 
-func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
-	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
+func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, t *thread) *eventRun {
+	return &eventRun{Deliverer: d, thread: t, event: ev, document: ev.Document(), settings: settings}
 }
 
 // thread is an event's thread as last read.
@@ -93,7 +93,7 @@ func (r *eventRun) readThread(ctx context.Context) error {
 }
 
 // said reports whether a comment of the event exists, or the event has none.
-func (r *eventRun) said() bool { return len(r.event.NotifyingIDs()) == 0 || len(r.comments) > 0 }
+func (r *eventRun) hasContent() bool { return len(r.event.NotifyingIDs()) == 0 || len(r.comments) > 0 }
 
 // mentioned returns the users that the event's comments mention, also by groups. For updated
 // comments it only returns newly mentioned users.
@@ -103,9 +103,9 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 		if c == nil {
 			continue
 		}
-		of := r.event.Mentioned(collab.MentionsOf(*c.Comment))
-		users = append(users, of.Users...)
-		for _, group := range of.Groups {
+		mentions := r.event.Mentioned(collab.MentionsOf(*c.Comment))
+		users = append(users, mentions.Users...)
+		for _, group := range mentions.Groups {
 			members, err := r.inGroup(ctx, group)
 			if err != nil {
 				return nil, err

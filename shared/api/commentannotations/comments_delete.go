@@ -83,7 +83,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	results := make(rpc.Keyed[DeleteCommentResult], len(ids))
 	for i, id := range ids {
 		err := failures[id]
-		if _, there := others[id]; there {
+		if _, ok := others[id]; ok {
 			err = errNotAuthor
 		} else if collab.CodeOf(err) == collab.NotFound {
 			err = collab.Errorf(collab.NotFound, "Not found")
@@ -112,7 +112,7 @@ func (s *Service) ofOthers(
 	if call.Person == nil || len(ids) == 0 {
 		return nil, nil
 	}
-	there, err := s.Threads.Comments(ctx, doc, ann, ids)
-	maps.DeleteFunc(there, func(_ int64, c collab.Comment) bool { return c.AuthorID == call.Person.UserID })
-	return there, err
+	found, err := s.Threads.Comments(ctx, doc, ann, ids)
+	maps.DeleteFunc(found, func(_ int64, c collab.Comment) bool { return c.AuthorID == call.Person.UserID })
+	return found, err
 }

@@ -180,7 +180,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if raise {
 		change.Event = func(head *collab.Annotation, were, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			ev := req.of(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)))
+			ev := req.withActor(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)))
 			return commentsUpdated(ev, head, were, comments, req.TriggerNotification)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 // commentsOf returns the ids of an annotation's comments by the given users. It returns
 // FAILED_PRECONDITION if there are more than 500, or if the annotation is too long to search.
 func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann string, users []string) (ids []int64, err error) {
-	const most = 500
+	const limit = 500
 	read, bytes := 0, 0
 	for c, err := range s.Threads.ListComments(ctx, doc, ann, 0, collab.MaxPageSize) {
 		if err != nil {
@@ -213,7 +213,7 @@ func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann st
 			ids = append(ids, c.ID)
 		}
 		read, bytes = read+1, bytes+c.Content()
-		if len(ids) > most || read > maxPassedOver || bytes > maxPassedOverBytes {
+		if len(ids) > limit || read > maxPassedOver || bytes > maxPassedOverBytes {
 			return nil, collab.Errorf(
 				collab.FailedPrecondition, "the annotation has too many comments to select them by userIds alone: name them by commentIds",
 			)

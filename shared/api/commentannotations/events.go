@@ -17,9 +17,9 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 
 // newEvent returns an event without its subject. of distinguishes the events of one call, and
 // position orders them.
-func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
+func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, name string) collab.Event {
 	ev := collab.In(doc)
-	ev.ID, ev.Time = call.IDs.For(position, of), call.Millis()
+	ev.ID, ev.Time = call.IDs.For(position, name), call.Millis()
 	if call.Person != nil {
 		u := call.Person.User()
 		ev.Actor, ev.ByPerson = u.Acting(), true
@@ -40,7 +40,7 @@ func (a Actor) id() (ids []string) {
 }
 
 // of sets the actor of an event, if there is one.
-func (a Actor) of(ev collab.Event) collab.Event {
+func (a Actor) withActor(ev collab.Event) collab.Event {
 	if a.ActionUser != nil {
 		ev.Actor = a.ActionUser.Acting()
 	}
@@ -86,36 +86,36 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []
 // decision notifies instead of the change of status that comes with it. The first includes the
 // users that the annotation is now shared with.
 func annotationUpdated(evs [3]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
-	var made []*collab.Event
+	var events []*collab.Event
 	add := func(kind collab.EventType) *collab.Event {
-		ev := evs[len(made)]
+		ev := evs[len(events)]
 		ev.Notify = notify
 		ev.Describe(kind, after)
-		made = append(made, &ev)
+		events = append(events, &ev)
 		return &ev
 	}
-	if is := after.SuggestionStatus(); is != before.SuggestionStatus() {
-		switch is {
+	if status := after.SuggestionStatus(); status != before.SuggestionStatus() {
+		switch status {
 		case accepted:
 			add(collab.SuggestionAccepted)
 		case rejected:
 			add(collab.SuggestionRejected)
 		}
 	}
-	decided := made != nil
+	decided := events != nil
 	if before.StatusID != after.StatusID {
 		ev := add(collab.AnnotationStatusChanged)
 		ev.Notify = notify && !decided
 		ev.Before.Status, ev.After.Status = before.StatusRef(), after.StatusRef()
 	}
-	if was := before.AssigneeID(); was != after.AssigneeID() {
-		add(collab.AnnotationAssigned).Before.AssigneeID = was
+	if assignee := before.AssigneeID(); assignee != after.AssigneeID() {
+		add(collab.AnnotationAssigned).Before.AssigneeID = assignee
 	}
-	if made == nil {
+	if events == nil {
 		add(collab.AnnotationUpdated).After.Priority = !bytes.Equal(before.Priority, after.Priority)
 	}
-	made[0].Share(before, after)
-	return made
+	events[0].Share(before, after)
+	return events
 }
 
 // putComments adds the triggering comments to an event, followed by the others if the account has

@@ -58,8 +58,8 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.StatusID, r.StatusIDs)) > maxStatuses {
 		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
 	}
-	if asked := r.agentFilters(); len(asked) > 1 {
-		m.Add(asked[1], "cannot be combined with %s: send one filter of agents", asked[0])
+	if filters := r.agentFilters(); len(filters) > 1 {
+		m.Add(filters[1], "cannot be combined with %s: send one filter of agents", filters[0])
 	}
 	if r.UnreadOnly && r.UnreadFor == nil {
 		m.Add("unreadOnly", "requires unreadFor")
@@ -78,13 +78,13 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 // agentFilters returns the names of the requested filters of agents.
 func (r *GetRequest) agentFilters() (names []string) {
 	for _, f := range []struct {
-		name  string
-		asked bool
+		name string
+		sent bool
 	}{
 		{"agentId", r.AgentID != nil}, {"executionId", r.ExecutionID != nil}, {"agentType", r.AgentType != nil},
 		{"agentSource", r.AgentSource != nil}, {"agentSuggestions", r.AgentSuggestions}, {"agentComments", r.AgentComments},
 	} {
-		if f.asked {
+		if f.sent {
 			names = append(names, f.name)
 		}
 	}

@@ -78,12 +78,12 @@ func keep(object collab.JSON) collab.JSON {
 }
 
 // changeKept applies an update to kept fields; nil fields are unchanged.
-func changeKept(kept collab.JSON, sent rpc.Keyed[collab.JSON]) collab.JSON {
+func changeKept(stored collab.JSON, sent rpc.Keyed[collab.JSON]) collab.JSON {
 	sent = slices.DeleteFunc(sent, func(m rpc.Member[collab.JSON]) bool { return m.Value == nil })
 	if len(sent) == 0 {
-		return kept
+		return stored
 	}
-	return keep(merge(kept, rpc.JSON(sent)))
+	return keep(merge(stored, rpc.JSON(sent)))
 }
 
 // checkContext rejects access rights in a context, because no read enforces them. Other content is

@@ -258,10 +258,10 @@ func WholeHead(t *collab.Thread) *Annotation {
 func Whole(c *collab.Comment) Comment {
 	a := reader{v1: true}.comment(c)
 	a.CommentText, a.CommentHTML, a.Reactions = c.Text, c.HTML, nil
-	for _, of := range c.Reactions {
-		if len(of.Users) > 0 {
-			users := collab.Map(of.Users, func(id string) Reactor { return Reactor{id} })
-			a.Reactions = append(a.Reactions, Reaction{of.Emoji, int64(len(users)), users})
+	for _, reaction := range c.Reactions {
+		if len(reaction.Users) > 0 {
+			users := collab.Map(reaction.Users, func(id string) Reactor { return Reactor{id} })
+			a.Reactions = append(a.Reactions, Reaction{reaction.Emoji, int64(len(users)), users})
 		}
 	}
 	return a

@@ -45,14 +45,14 @@ func change(field string, stored, sent collab.JSON, id string) (collab.JSON, err
 	case given != "" && given != textOf(stored, id):
 		return merge(nil, sent), nil
 	}
-	made := merge(stored, sent)
-	switch missing := id != "" && textOf(made, id) == ""; {
+	merged := merge(stored, sent)
+	switch missing := id != "" && textOf(merged, id) == ""; {
 	case missing && stored == nil:
 		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "is required, as there is no %s yet", field)
 	case missing:
 		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "must not be null")
 	}
-	return made, nil
+	return merged, nil
 }
 
 // changeValue is change for a value that is replaced as a whole.
@@ -107,11 +107,11 @@ func encode(v any) collab.JSON {
 }
 
 // decodeKept sets the kept fields of a response.
-func decodeKept(kept collab.JSON, answer any) {
-	if kept == nil {
+func decodeKept(stored collab.JSON, answer any) {
+	if stored == nil {
 		return
 	}
-	if err := json.Unmarshal(kept, answer); err != nil {
+	if err := json.Unmarshal(stored, answer); err != nil {
 		panic(err) // it was encoded from these fields
 	}
 }

@@ -30,7 +30,7 @@ func checkNamedComments(m *rpc.Violations, ids []int64) {
 }
 
 // known returns the profiles of users in a document, with their addresses.
-func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
+func (s *Service) profilesOf(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
 	profiles, err := s.Directory.PresentProfiles(ctx, collab.UsersAt(doc.Resource(), users))
 	found := map[string]collab.User{}
 	for id, p := range profiles[doc.Resource()] {
@@ -99,7 +99,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	if err := call.Mentions(len(named) + inGroups); err != nil {
 		return err
 	}
-	profiles := collab.Later(ctx, func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, me)) })
+	profiles := collab.Later(ctx, func() (map[string]collab.User, error) { return s.profilesOf(ctx, doc, append(named, me)) })
 	var viewers [][]collab.Viewer
 	if len(named) > 0 {
 		if viewers, err = s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, named, false); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 		return err
 	}
 	for _, v := range slices.Concat(viewers...) {
-		if _, there := users[v.User]; !there || !v.May {
+		if _, ok := users[v.User]; !ok || !v.May {
 			return collab.Errorf(collab.InvalidArgument, "user %q must be able to see the document", v.User)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 			list[i].From.UserID = me
 			for j := range list[i].TaggedUserContacts {
 				t := &list[i].TaggedUserContacts[j]
-				if u, there := users[t.UserID]; there {
+				if u, ok := users[t.UserID]; ok {
 					t.Contact = &u
 				}
 			}

@@ -128,8 +128,8 @@ func (s *Service) react(
 	if err == nil && !written {
 		var found map[int64]collab.Comment
 		found, err = s.Threads.Comments(ctx, doc, req.AnnotationID, []int64{id})
-		c, there := found[id]
-		if now = c.Reactions; err == nil && !there {
+		c, ok := found[id]
+		if now = c.Reactions; err == nil && !ok {
 			err = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, req.AnnotationID)
 		}
 	}

@@ -68,8 +68,8 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	var errs []error
 	switch {
 	case req.ReadAt != nil:
-		said := collab.ReadStateAt(min(*req.ReadAt, call.Millis()), *req.Read)
-		_, errs, err = s.Threads.RestoreRead(ctx, call.Request, doc, req.UserID, ids, said)
+		state := collab.ReadStateAt(min(*req.ReadAt, call.Millis()), *req.Read)
+		_, errs, err = s.Threads.RestoreRead(ctx, call.Request, doc, req.UserID, ids, state)
 	case ids == nil:
 		err = s.Threads.SetAllRead(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:

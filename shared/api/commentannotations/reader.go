@@ -169,13 +169,13 @@ const maxReactors = 50
 // reactions returns reactions as the reader receives them.
 func (r reader) reactions(stored collab.Reactions) []Reaction {
 	var list []Reaction
-	for _, of := range stored {
-		users := of.Users[:min(len(of.Users), maxReactors)]
-		if r.person != "" && slices.Contains(of.Users[len(users):], r.person) {
+	for _, reaction := range stored {
+		users := reaction.Users[:min(len(reaction.Users), maxReactors)]
+		if r.person != "" && slices.Contains(reaction.Users[len(users):], r.person) {
 			users = append([]string{r.person}, users[:maxReactors-1]...)
 		}
 		shown := collab.Map(users, func(id string) Reactor { return Reactor{id} })
-		list = append(list, Reaction{of.Emoji, int64(len(of.Users)), shown})
+		list = append(list, Reaction{reaction.Emoji, int64(len(reaction.Users)), shown})
 	}
 	return list
 }

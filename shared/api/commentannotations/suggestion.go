@@ -57,16 +57,16 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 	if suggestion == nil {
 		return nil
 	}
-	var made rpc.Keyed[collab.JSON]
-	decodeKept(suggestion, &made)
+	var members rpc.Keyed[collab.JSON]
+	decodeKept(suggestion, &members)
 	for _, m := range [...]struct{ name, value string }{
 		{"summary", null}, {"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null},
 	} {
-		if _, has := made.Get(m.name); !has {
-			made = append(made, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})
+		if _, has := members.Get(m.name); !has {
+			members = append(members, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})
 		}
 	}
-	return rpc.JSON(made)
+	return rpc.JSON(members)
 }
 
 // forPerson returns a suggestion as a person receives it: the user who decided has only the fields
@@ -85,8 +85,8 @@ func forPerson(suggestion collab.JSON) collab.JSON {
 	return merge(suggestion, rpc.JSON(map[string]any{"resolvedBy": shown}))
 }
 
-func checkSize(m *rpc.Violations, field string, object collab.JSON, most int) {
-	if len(object) > most {
-		m.Add(field, "must be at most %d bytes of JSON, not %d", most, len(object))
+func checkSize(m *rpc.Violations, field string, object collab.JSON, limit int) {
+	if len(object) > limit {
+		m.Add(field, "must be at most %d bytes of JSON, not %d", limit, len(object))
 	}
 }

@@ -174,8 +174,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	}
 	change := collab.AnnotationChange{Select: u.selects}
 	if call.Person != nil {
-		change.Narrow = func(ctx context.Context, was, is *collab.Annotation) error {
-			return s.checkCommenters(ctx, doc, was, is)
+		change.Narrow = func(ctx context.Context, before, after *collab.Annotation) error {
+			return s.checkCommenters(ctx, doc, before, after)
 		}
 	}
 	if len(u.users) > 0 {
@@ -188,7 +188,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		}
 		var blank [3]collab.Event
 		for n := range blank {
-			blank[n] = req.of(newEvent(call, doc, len(blank)*i+n, strconv.Itoa(n)+ids[i]))
+			blank[n] = req.withActor(newEvent(call, doc, len(blank)*i+n, strconv.Itoa(n)+ids[i]))
 		}
 		events := annotationUpdated(blank, &before, a, req.TriggerNotification)
 		events[0].NamedAlone = call.Person != nil && events[0].Type == collab.AnnotationUpdated
@@ -289,10 +289,10 @@ const (
 
 // checkCommenters returns FAILED_PRECONDITION if a change of visibility hides the annotation from
 // one of its commenters, or if the annotation exceeds the bounds.
-func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, was, is *collab.Annotation) error {
+func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, before, after *collab.Annotation) error {
 	var authors []string
 	read, bytes := 0, 0
-	for c, err := range s.Threads.ListComments(ctx, doc, is.ID, 0, collab.MaxPageSize) {
+	for c, err := range s.Threads.ListComments(ctx, doc, after.ID, 0, collab.MaxPageSize) {
 		if err != nil {
 			return err
 		}
@@ -301,15 +301,15 @@ func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, w
 		}
 		read, bytes = read+1, bytes+c.Content()
 		if read > mostComments || bytes > mostCommentsBytes || len(authors) > mostCommenters {
-			return collab.Errorf(collab.FailedPrecondition, "annotation %q has too many comments to check whether a commenter would lose access", is.ID)
+			return collab.Errorf(collab.FailedPrecondition, "annotation %q has too many comments to check whether a commenter would lose access", after.ID)
 		}
 	}
 	members, err := s.Directory.Members(ctx, doc.OrganizationRef, authors)
 	for _, id := range authors {
-		m, there := members[id]
-		viewer := collab.Viewer{User: id, May: true, Member: there && m.Holds(s.Directory.Millis())}
-		if err == nil && viewer.Sees(was.Visibility, was.CreatorID) && !viewer.Sees(is.Visibility, is.CreatorID) {
-			err = collab.Errorf(collab.FailedPrecondition, "user %q has commented in annotation %q, and must be able to see it", id, is.ID)
+		m, ok := members[id]
+		viewer := collab.Viewer{User: id, May: true, Member: ok && m.Holds(s.Directory.Millis())}
+		if err == nil && viewer.Sees(before.Visibility, before.CreatorID) && !viewer.Sees(after.Visibility, after.CreatorID) {
+			err = collab.Errorf(collab.FailedPrecondition, "user %q has commented in annotation %q, and must be able to see it", id, after.ID)
 		}
 	}
 	return err

@@ -146,8 +146,8 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 // resolve sets or clears the resolver, and the time of it. A status that is not terminal clears
 // both.
 func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
-	was := a.ResolvedBy
-	a.ResolvedBy = changeID(was, d.ResolvedByUserID, d.ResolvedByUserID.Value)
+	before := a.ResolvedBy
+	a.ResolvedBy = changeID(before, d.ResolvedByUserID, d.ResolvedByUserID.Value)
 	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
 		a.ResolvedBy = ""
 	}
@@ -156,7 +156,7 @@ func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
 		a.ResolvedAt = 0
 	case d.ResolvedAt.Sent():
 		a.ResolvedAt = d.ResolvedAt.Value
-	case a.ResolvedBy != was:
+	case a.ResolvedBy != before:
 		a.ResolvedAt = max(d.at(now), a.CreatedAt)
 	}
 }
@@ -175,6 +175,6 @@ func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (colla
 	case status != pending:
 		return nil, collab.Errorf(collab.FailedPrecondition, "the suggestion is already %s", status)
 	}
-	made := merge(a.Suggestion, d.Suggestion.Raw)
-	return merge(made, rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
+	decided := merge(a.Suggestion, d.Suggestion.Raw)
+	return merge(decided, rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
 }

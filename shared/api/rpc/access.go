@@ -85,22 +85,22 @@ func notCovered(org string, documents []string) error {
 func (c *Call) Covered(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string]collab.Role, error) {
 	roles := map[string]collab.Role{}
 	all := c.Person.Resource(org.Organization, collab.ResourceOrganization, org.Organization)
-	var asked []string
+	var wanted []string
 	for _, id := range documents {
 		if r := c.Person.Resource(org.Organization, collab.ResourceDocument, id); r != nil {
 			roles[id] = r.AccessRole
 		} else {
-			asked = append(asked, id)
+			wanted = append(wanted, id)
 		}
 	}
 	var folders map[string][]collab.FolderRef
-	if len(asked) > 0 && c.Person.In(org.Organization, collab.ResourceFolder) {
+	if len(wanted) > 0 && c.Person.In(org.Organization, collab.ResourceFolder) {
 		var err error
-		if folders, err = c.directory.FoldersOf(ctx, org, asked); err != nil {
+		if folders, err = c.directory.FoldersOf(ctx, org, wanted); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range asked {
+	for _, id := range wanted {
 		if all != nil {
 			roles[id] = all.AccessRole
 		}

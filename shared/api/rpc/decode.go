@@ -371,15 +371,15 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 		if err != nil {
 			return err
 		}
-		i, known := o.lookup(name)
-		if d.person != nil && (known && !o.Fields[i].In || !known && o.Open) {
+		i, found := o.lookup(name)
+		if d.person != nil && (found && !o.Fields[i].In || !found && o.Open) {
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}
 			d.add("must be absent: only a back end may set it")
 			continue
 		}
-		if !known && o.Open {
+		if !found && o.Open {
 			member := Member[collab.JSON]{Key: unquote(name)}
 			value, err := d.dec.ReadValue()
 			if err != nil {
@@ -391,7 +391,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			further = true
 			continue
 		}
-		if !known {
+		if !found {
 			if err := d.unknown(unquote(name)); err != nil {
 				return err
 			}
@@ -430,13 +430,13 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 }
 
 // lookup returns the field of a quoted name.
-func (o *Object) lookup(quoted []byte) (i int, known bool) {
+func (o *Object) lookup(quoted []byte) (i int, found bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
-		i, known = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
+		i, found = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
 	} else {
-		i, known = o.byName[unquote(quoted)]
+		i, found = o.byName[unquote(quoted)]
 	}
-	return i, known
+	return i, found
 }
 
 // unknown skips the value of an unknown field, and drops or rejects it.

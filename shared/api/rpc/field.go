@@ -85,8 +85,8 @@ type Open struct {
 const personTag = "person" // of a field: see Access
 
 func tagged(tag reflect.StructTag, word string) bool {
-	for of := range strings.SplitSeq(tag.Get(personTag), ",") {
-		if of == word {
+	for value := range strings.SplitSeq(tag.Get(personTag), ",") {
+		if value == word {
 			return true
 		}
 	}

@@ -105,23 +105,23 @@ func (s *Server) settle(x *exchange, claim request.Claim, a response, err error)
 // keep returns the stored form of a response: compressed if long, and empty if it has a secret. The
 // ids and states of the largest requests fit; a larger response is stored without its data.
 func keep(a response, secret bool) request.Answer {
-	kept := request.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
+	answer := request.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
 	if secret {
-		return kept
+		return answer
 	}
-	kept.Body = bytes.Join(a.body, nil)
-	if len(kept.Body) > 4096 {
-		kept.Body = compress(kept.Body)
+	answer.Body = bytes.Join(a.body, nil)
+	if len(answer.Body) > 4096 {
+		answer.Body = compress(answer.Body)
 	}
-	if len(kept.Body) > request.MaxKeptAnswer {
-		kept.Body = []byte(`{"result":{"status":"success","message":"already done; the response was too large to store","data":null}}`)
+	if len(answer.Body) > request.MaxKeptAnswer {
+		answer.Body = []byte(`{"result":{"status":"success","message":"already done; the response was too large to store","data":null}}`)
 	}
-	return kept
+	return answer
 }
 
 // restore returns a stored response.
-func restore(kept request.Answer) (response, error) {
-	body := kept.Body
+func restore(answer request.Answer) (response, error) {
+	body := answer.Body
 	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
 		r, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
@@ -131,7 +131,7 @@ func restore(kept request.Answer) (response, error) {
 			return response{}, err
 		}
 	}
-	return response{http: kept.HTTP, code: kept.Code, body: segments{body}}, nil
+	return response{http: answer.HTTP, code: answer.Code, body: segments{body}}, nil
 }
 
 func compress(text []byte) []byte {

@@ -47,15 +47,15 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.action]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.of[c]
-	if of == nil {
+	tokens := l.of[c]
+	if tokens == nil {
 		if len(l.of) >= remembered || l.of == nil {
 			l.of = map[count]*rate.Limiter{}
 		}
-		of = rate.NewLimiter(rate.Every(b.period/time.Duration(b.most)), b.most)
-		l.of[c] = of
+		tokens = rate.NewLimiter(rate.Every(b.period/time.Duration(b.most)), b.most)
+		l.of[c] = tokens
 	}
-	reserved := of.ReserveN(now, min(n, b.most))
+	reserved := tokens.ReserveN(now, min(n, b.most))
 	if wait = reserved.DelayFrom(now); wait > 0 {
 		reserved.CancelAt(now)
 	}

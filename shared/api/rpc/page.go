@@ -37,8 +37,8 @@ func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Pa
 	if err := call.Position(req.PageToken, position); err != nil {
 		return nil, err
 	}
-	most := cmp.Or(collab.Deref(req.PageSize), collab.MaxPageSize)
-	return &Page[T]{call: call, noun: noun, most: int(most), left: MaxPage}, nil
+	limit := cmp.Or(collab.Deref(req.PageSize), collab.MaxPageSize)
+	return &Page[T]{call: call, noun: noun, most: int(limit), left: MaxPage}, nil
 }
 
 // NewList is NewPage for a list in one response, without a limit on items.
@@ -103,7 +103,7 @@ func (p *Page[T]) Group(grouped bool) *GroupedPage[T] {
 // RoomIn is Room for the next item of a group.
 func (g *GroupedPage[T]) RoomIn(key string) int {
 	room := g.Room()
-	if _, known := g.index[key]; g.grouped && !known {
+	if _, ok := g.index[key]; g.grouped && !ok {
 		room -= 2*WrappedLen(key) + len(`\"\":[],`) // a quote in a key takes four bytes
 	}
 	return room
@@ -117,8 +117,8 @@ func (g *GroupedPage[T]) AddTo(key string, text collab.JSON, size int) bool {
 	if !g.grouped {
 		return true
 	}
-	i, known := g.index[key]
-	if !known {
+	i, ok := g.index[key]
+	if !ok {
 		i = len(g.groups)
 		g.index[key] = i
 		g.groups = append(g.groups, Member[[]collab.JSON]{Key: key})

@@ -178,9 +178,9 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 			token, err := from.ReadToken()
 			must(err)
 			name := token.String()
-			of, ok := f[name]
+			fields, ok := f[name]
 			if !ok {
-				of, ok = f["*"]
+				fields, ok = f["*"]
 			}
 			if !ok || name == contactField && from.PeekKind() == 'n' {
 				must(from.SkipValue())
@@ -188,7 +188,7 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 			}
 			must(to.WriteToken(jsontext.String(name)))
 			isTag = isTag && name != contactField
-			if within, u.field = of, name; from.PeekKind() == '"' && (name == "documentId" || isTag && name == "userId") {
+			if within, u.field = fields, name; from.PeekKind() == '"' && (name == "documentId" || isTag && name == "userId") {
 				value, err := from.ReadValue()
 				must(err)
 				must(to.WriteValue(value))

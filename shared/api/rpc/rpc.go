@@ -115,11 +115,11 @@ func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 			x.Quota = x.Quota.UsedBy(x.Person.UserID)
 		}
 		x.bound(x.ctx)
-		asked := []quota.Kind{quota.Reads}
+		quotas := []quota.Kind{quota.Reads}
 		if o.Idempotent {
-			asked = append(asked, quota.Writes)
+			quotas = append(quotas, quota.Writes)
 		}
-		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
+		if err := x.Quota.Admit(quotas...); err != nil && !o.AlwaysOn {
 			return response{}, err
 		}
 		if x.Person != nil { // reads have a limit

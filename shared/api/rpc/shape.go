@@ -73,8 +73,8 @@ const maxInteger = 1<<53 - 1
 // ShapeOf returns the shape of a request type. It panics if the type breaks the conventions of the
 // package comment.
 func ShapeOf(t reflect.Type) *Shape {
-	shape, known := shapes.Load(t)
-	if !known {
+	shape, ok := shapes.Load(t)
+	if !ok {
 		shape, _ = shapes.LoadOrStore(t, planner{}.shape(t, nil, t.String()))
 	}
 	return shape.(*Shape)
