@@ -82,7 +82,7 @@ func (f *Follows) Len() int {
 }
 
 // CheckFollows returns RESOURCE_EXHAUSTED if a change adds users with a level to a thread or a
-// document, so that there are more than most. For a person's change, it also does so beyond 64
+// document, so that there are more than limit. For a person's change, it also does so beyond 64
 // bytes of ids for each of most.
 func CheckFollows(before, after *Follows, limit int, person bool) error {
 	if after.Len() <= before.Len() {

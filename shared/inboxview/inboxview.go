@@ -129,38 +129,38 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		})
 		entries, shown.Left = entries[:i], len(entries)-i
 	}
-	made := present(entries, list)
+	views := present(entries, list)
 	var err error
-	if shown.Reader, err = v.introduce(ctx, r, made); err != nil {
+	if shown.Reader, err = v.introduce(ctx, r, views); err != nil {
 		return nil, err
 	}
 	texts := words.In(r.Settings.MailLook.Texts, cmp.Or(r.Locale, shown.Reader.Locale), r.Settings.MailLook.Locale)
-	for _, of := range made {
-		e := &of.InboxEntry
+	for _, entry := range views {
+		e := &entry.InboxEntry
 		e.DocumentName = names[e.Document(r.Org)]
 		var viewer collab.Viewer
 		i := slices.Index(documents, e.Document(r.Org))
 		if i >= 0 {
 			viewer = viewers[i][0]
 		}
-		switch t := of.Thread; {
+		switch t := entry.Thread; {
 		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
 			shown.Hidden[e.Position] = WhyNoAccess
 		case e.Verify && r.User != "" && !viewer.May:
 			shown.Hidden[e.Position] = string(viewer.Why)
 		case e.AnnotationID == "":
-			shown.Entries = append(shown.Entries, of)
-		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0, of.reactionsGone:
+			shown.Entries = append(shown.Entries, entry)
+		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0, entry.reactionsGone:
 			shown.Hidden[e.Position] = WhyDeleted
 		case r.User != "" && !viewer.May:
 			shown.Hidden[e.Position] = string(viewer.Why)
 		case r.User != "" && !viewer.Sees(t.Visibility, t.CreatorID):
 			shown.Hidden[e.Position] = WhyVisibility
 		default:
-			of.TargetText = t.TargetText()
-			of.ActionUser = acting(of.ActionUser, t, of.users)
-			content.Derive(&of.Notification, t, content.Reader{UserID: r.User, Mentioned: e.Mentioned, Words: texts})
-			shown.Entries = append(shown.Entries, of)
+			entry.TargetText = t.TargetText()
+			entry.ActionUser = acting(entry.ActionUser, t, entry.users)
+			content.Derive(&entry.Notification, t, content.Reader{UserID: r.User, Mentioned: e.Mentioned, Words: texts})
+			shown.Entries = append(shown.Entries, entry)
 		}
 	}
 	return shown, unanswered
@@ -170,19 +170,19 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 // reaction. threads are those of the entries with an annotation.
 func present(entries []collab.InboxEntry, threads []*collab.Thread) []Entry {
 	return collab.Map(entries, func(e collab.InboxEntry) Entry {
-		of := Entry{InboxEntry: e}
+		entry := Entry{InboxEntry: e}
 		if e.AnnotationID == "" {
-			return of
+			return entry
 		}
-		of.Thread, threads = threads[0], threads[1:]
-		if e.Event == collab.ReactionAdded && of.Thread != nil && len(of.Thread.Comments) > 0 {
-			id, emoji := of.Thread.Comments[0].Reaction(e.ActionUser.UserID)
-			of.Emoji, of.reactionsGone = emoji, emoji == ""
+		entry.Thread, threads = threads[0], threads[1:]
+		if e.Event == collab.ReactionAdded && entry.Thread != nil && len(entry.Thread.Comments) > 0 {
+			id, emoji := entry.Thread.Comments[0].Reaction(e.ActionUser.UserID)
+			entry.Emoji, entry.reactionsGone = emoji, emoji == ""
 			if id != e.ActionUser.UserID {
-				of.ActionUser = collab.User{UserID: id}
+				entry.ActionUser = collab.User{UserID: id}
 			}
 		}
-		return of
+		return entry
 	})
 }
 
@@ -240,7 +240,7 @@ func acting(u collab.User, t *collab.Thread, users collab.Profiles) collab.User 
 	if u.UserID == "" {
 		return u
 	}
-	known := users[u.UserID].User
+	present := users[u.UserID].User
 	objects := []collab.JSON{t.From, t.AssignedTo}
 	for i := range t.Comments {
 		objects = append(objects, t.Comments[i].From)
@@ -248,8 +248,8 @@ func acting(u collab.User, t *collab.Thread, users collab.Profiles) collab.User 
 	for _, object := range objects {
 		var o collab.User
 		if len(object) > 0 && json.Unmarshal(object, &o) == nil && o.UserID == u.UserID {
-			known = o.Over(known)
+			present = o.Over(present)
 		}
 	}
-	return u.Over(known)
+	return u.Over(present)
 }

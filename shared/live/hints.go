@@ -75,14 +75,14 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 			changes[c] = true
 		}
 	}
-	hints, most, err := h.hints(ctx, changes)
+	hints, pages, err := h.hints(ctx, changes)
 	if err != nil {
 		return err
 	}
 	if len(hints) == 0 {
 		return nil
 	}
-	lap := time.NewTimer(max(h.Lap, spread(most)))
+	lap := time.NewTimer(max(h.Lap, spread(pages)))
 	defer lap.Stop()
 	h.post(ctx, slices.Collect(maps.Keys(hints)))
 	select {
@@ -93,7 +93,7 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 }
 
 // hints returns the hints about changes, and the number of pages that receive the most common one.
-func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, most int, err error) {
+func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, reached int, err error) {
 	var mu sync.Mutex
 	found = map[message]bool{}
 	g, within := errgroup.WithContext(ctx)
@@ -111,12 +111,12 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 			for _, m := range list {
 				found[m] = true
 			}
-			most = max(most, pages)
+			reached = max(reached, pages)
 			return err
 		})
 	}
 	err = g.Wait()
-	return found, most, err
+	return found, reached, err
 }
 
 // find returns the messages about a change, and the number of pages that receive a hint.
@@ -125,27 +125,27 @@ func (h *Hints) find(ctx context.Context, c keys.Change) (messages []message, pa
 		messages, err = h.recheck(ctx, c)
 		return messages, 0, err
 	}
-	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
-	w := collab.Watch{Account: c.Account, Organization: c.Organization, Inbox: said.Inbox}
-	var told []collab.Connection
-	if said.Inbox {
-		told, err = h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
-		told = slices.DeleteFunc(told, func(c collab.Connection) bool { return !c.Inbox })
+	change := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
+	w := collab.Watch{Account: c.Account, Organization: c.Organization, Inbox: change.Inbox}
+	var watchers []collab.Connection
+	if change.Inbox {
+		watchers, err = h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
+		watchers = slices.DeleteFunc(watchers, func(c collab.Connection) bool { return !c.Inbox })
 	} else {
 		w.Documents = []string{c.Document}
-		told, err = h.Connections.Watchers(ctx, c.Account, c.Organization, c.Document, c.User)
+		watchers, err = h.Connections.Watchers(ctx, c.Account, c.Organization, c.Document, c.User)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	refused, err := h.refused(ctx, w, told)
+	refused, err := h.refused(ctx, w, watchers)
 	if err != nil {
 		return nil, 0, err
 	}
-	pages = len(told) - len(refused)
-	said.Within = spread(pages).Milliseconds()
-	text, err := collab.EncodeJSON(map[string]hint{"changed": said})
-	for _, c := range told {
+	pages = len(watchers) - len(refused)
+	change.Within = spread(pages).Milliseconds()
+	text, err := collab.EncodeJSON(map[string]hint{"changed": change})
+	for _, c := range watchers {
 		m := message{c.ID, string(text)}
 		if refused[c.ID] {
 			m.text = ""

@@ -88,10 +88,10 @@ func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Acc
 	}
 	a := &Account{ledger: l, payer: Payer{Account: id}, limits: Of(s)}
 	l.mu.Lock()
-	known, now := l.use(a.payer), l.Now()
-	ask := now.Sub(known.heard) >= knownFor
+	use, now := l.use(a.payer), l.Now()
+	ask := now.Sub(use.heard) >= knownFor
 	if ask {
-		known.heard = now // only one of many requests reads
+		use.heard = now // only one of many requests reads
 	}
 	l.mu.Unlock()
 	if !ask || a.limits == (Limits{}) {
@@ -104,7 +104,7 @@ func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Acc
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known.paid = known.paid.later(paid)
+	use.paid = use.paid.later(paid)
 	return a
 }
 
@@ -113,10 +113,10 @@ func (a *Account) UsedBy(user string) *Account {
 	if a == nil {
 		return nil
 	}
-	of := *a
-	of.person = &Account{ledger: a.ledger, payer: Payer{a.payer.Account, user}, limits: a.limits.share()}
-	of.reserved = new(float64)
-	return &of
+	account := *a
+	account.person = &Account{ledger: a.ledger, payer: Payer{a.payer.Account, user}, limits: a.limits.share()}
+	account.reserved = new(float64)
+	return &account
 }
 
 // Reserve counts write units of a user's request before they are used, so that requests in flight
@@ -168,13 +168,13 @@ func (a *Account) admit(own time.Duration, kinds ...Kind) error {
 	l := a.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known, now := l.use(a.payer), l.Now()
+	use, now := l.use(a.payer), l.Now()
 	for _, k := range kinds {
-		paid := time.UnixMilli(known.paid[k])
+		paid := time.UnixMilli(use.paid[k])
 		if paid.Before(now) {
 			paid = now
 		}
-		if w := a.limits[k].Wait(paid.Add(known.uncharged[k]-own), now); w > 0 {
+		if w := a.limits[k].Wait(paid.Add(use.uncharged[k]-own), now); w > 0 {
 			return a.payer.exhausted(w, names[k], a.limits[k])
 		}
 	}
@@ -234,9 +234,9 @@ func (a *Account) beyond(k Kind, used float64) float64 {
 	l, limit := a.ledger, a.limits[k]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known, now := l.use(a.payer), l.Now()
-	paid := time.UnixMilli(max(known.paid[k], now.UnixMilli()))
-	over := limit.Wait(paid.Add(known.uncharged[k]), now)
+	use, now := l.use(a.payer), l.Now()
+	paid := time.UnixMilli(max(use.paid[k], now.UnixMilli()))
+	over := limit.Wait(paid.Add(use.uncharged[k]), now)
 	if over == 0 {
 		return 0
 	}
@@ -246,13 +246,13 @@ func (a *Account) beyond(k Kind, used float64) float64 {
 func (a *Account) spend(ctx context.Context, used Amounts) {
 	l := a.ledger
 	l.mu.Lock()
-	known := l.use(a.payer)
+	use := l.use(a.payer)
 	for k, amount := range used {
-		known.uncharged[k] += a.limits[k].Cost(amount)
+		use.uncharged[k] += a.limits[k].Cost(amount)
 	}
-	before, costs, now := known.paid, known.uncharged, l.Now()
-	due := !known.charging && known.due(a.limits, now, a.payer.User != "")
-	known.charging = known.charging || due
+	before, costs, now := use.paid, use.uncharged, l.Now()
+	due := !use.charging && use.due(a.limits, now, a.payer.User != "")
+	use.charging = use.charging || due
 	l.mu.Unlock()
 	if !due {
 		return
@@ -265,14 +265,14 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known.charging, known.charged = false, now
+	use.charging, use.charged = false, now
 	if err != nil {
 		return
 	}
-	known.heard = now
-	known.paid = paid // lower after a credit
+	use.heard = now
+	use.paid = paid // lower after a credit
 	for k := range costs {
-		known.uncharged[k] -= costs[k]
+		use.uncharged[k] -= costs[k]
 	}
 }
 

@@ -48,8 +48,8 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 		if refused.Lost {
 			break
 		}
-		for _, of := range refused.Of {
-			lost += of.There.Size()
+		for _, result := range refused.Of {
+			lost += result.There.Size()
 		}
 	}
 	return ErrAborted(subject)

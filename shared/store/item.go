@@ -58,13 +58,13 @@ func WithoutTexts(v types.AttributeValue, drop func(text string) bool) types.Att
 		}
 		return &types.AttributeValueMemberM{Value: after}
 	case *types.AttributeValueMemberL:
-		kept := make([]types.AttributeValue, 0, len(v.Value))
+		list := make([]types.AttributeValue, 0, len(v.Value))
 		for _, e := range v.Value {
 			if s, ok := e.(*types.AttributeValueMemberS); !ok || !drop(s.Value) {
-				kept = append(kept, WithoutTexts(e, drop))
+				list = append(list, WithoutTexts(e, drop))
 			}
 		}
-		return &types.AttributeValueMemberL{Value: kept}
+		return &types.AttributeValueMemberL{Value: list}
 	}
 	return v
 }

@@ -65,9 +65,9 @@ func LastPart(it Item, prefix string) (string, error) {
 func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, limit int) (list []Item, more bool, err error) {
 	found, goesOn := make([][]Item, len(pks)), make([]bool, len(pks))
 	err = Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
-		of := q
-		of.PK = pks[i]
-		found[i], goesOn[i], err = t.QueryPage(ctx, of)
+		query := q
+		query.PK = pks[i]
+		found[i], goesOn[i], err = t.QueryPage(ctx, query)
 		return err
 	})
 	if err != nil {

@@ -50,8 +50,8 @@ func saw(ctx context.Context, k keys.Key, it Item) {
 // mostRead returns the most units of reading an item by its key: those of its size, if it was read
 // before.
 func mostRead(ctx context.Context, k keys.Key, strong bool) float64 {
-	bytes, known := collab.UsageOf(ctx).Size(k.String())
-	if !known && keys.Large(k) {
+	bytes, ok := collab.UsageOf(ctx).Size(k.String())
+	if !ok && keys.Large(k) {
 		bytes = collab.MaxItemBytes
 	}
 	return readUnits(bytes, strong)
@@ -89,16 +89,16 @@ func (t *Table) GetSome(ctx context.Context, itemKeys []keys.Key, strong bool, u
 	found = make(map[keys.Key]Item, len(itemKeys))
 	spent, each := 0.0, math.Inf(1)
 	for n < len(itemKeys) && (n == 0 || spent < units) {
-		end, most, expected, left := n, 0.0, 0.0, collab.UsageOf(ctx).ReadLeft()
+		end, largest, expected, left := n, 0.0, 0.0, collab.UsageOf(ctx).ReadLeft()
 		for end < len(itemKeys) {
 			next := mostRead(ctx, itemKeys[end], strong)
 			expected += min(next, each)
-			if end > n && (most+next > left || spent+expected > units) {
+			if end > n && (largest+next > left || spent+expected > units) {
 				break
 			}
-			most, end = most+next, end+1
+			largest, end = largest+next, end+1
 		}
-		switch err := t.getAll(ctx, itemKeys[n:end], strong, most, found); {
+		switch err := t.getAll(ctx, itemKeys[n:end], strong, largest, found); {
 		case err == collab.ErrRead && end > n+1: // others have read meanwhile
 			continue
 		case err != nil:
@@ -130,8 +130,8 @@ func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool, un
 		return err
 	}
 	defer end()
-	const most = 100 // keys in one BatchGetItem
-	parts := slices.Collect(slices.Chunk(todo, most))
+	const limit = 100 // keys in one BatchGetItem
+	parts := slices.Collect(slices.Chunk(todo, limit))
 	err = Each(ctx, len(parts), func(ctx context.Context, i int) error {
 		ask := parts[i]
 		for n := 0; len(ask) > 0; n++ {
@@ -250,7 +250,7 @@ type Scan struct {
 }
 
 // most returns the most units of one Query.
-func (q *Scan) most() float64 {
+func (q *Scan) largest() float64 {
 	const mostBytes, small = 1 << 20, 4096
 	each := small
 	if q.Index == "" && keys.Large(keys.Key{PK: q.PK, SK: q.Keys.From}) {
@@ -301,7 +301,7 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 		}
 		in.ProjectionExpression = &list
 	}
-	end, err := collab.UsageOf(ctx).BeginRead(q.most())
+	end, err := collab.UsageOf(ctx).BeginRead(q.largest())
 	if err != nil {
 		return nil, false, err
 	}

@@ -106,7 +106,7 @@ func (w *Walk) places(f *frame) (first, list []place) {
 			} else if w.Last && !p.In && k.Alone != owner {
 				p.Prefix, p.Exact = "", false
 			}
-			i := slices.IndexFunc(*to, func(is place) bool { return is.Place == p.Place && is.leads == p.leads })
+			i := slices.IndexFunc(*to, func(existing place) bool { return existing.Place == p.Place && existing.leads == p.leads })
 			if i < 0 {
 				*to = append(*to, p)
 			} else {
@@ -121,8 +121,8 @@ func (w *Walk) places(f *frame) (first, list []place) {
 // needs many queries. visit receives the items of a place in order, after the items that they name.
 // It returns the number of items taken; the step ends if that is not all.
 func (t *Table) Step(ctx context.Context, w *Walk, at Cursor, visit func(ctx context.Context, found []Found) (int, error)) (Cursor, error) {
-	most := cmp.Or(w.Most, walkQueries)
-	for size, asked := 0, 0; len(at) > 0 && size < walkBytes && asked < most; {
+	limit := cmp.Or(w.Most, walkQueries)
+	for size, queries := 0, 0; len(at) > 0 && size < walkBytes && queries < limit; {
 		f := &at[len(at)-1]
 		first, rest := w.places(f)
 		places := append(first, rest...)
@@ -151,7 +151,7 @@ func (t *Table) Step(ctx context.Context, w *Walk, at Cursor, visit func(ctx con
 		if err != nil {
 			return at, err
 		}
-		asked += len(now)
+		queries += len(now)
 		if now[0].leads {
 			if at, err = w.enter(ctx, at, pages[0], visit); err != nil {
 				return at, err
@@ -214,7 +214,7 @@ const (
 )
 
 // look reads part of a place after a sort key. It reads a single item if the place leads to more.
-func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (of page, err error) {
+func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (found page, err error) {
 	q := Scan{PK: p.PK, Keys: Everything, Strong: w.Last && !p.In}
 	switch {
 	case p.In:
@@ -237,27 +237,27 @@ func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (of pa
 	}
 	items, more, err := t.QueryPage(ctx, q)
 	if err != nil {
-		return of, err
+		return found, err
 	}
-	of.more = more && len(items) > 0
+	found.more = more && len(items) > 0
 	for _, it := range items {
 		k, parts := keys.KindOf(it.Key())
-		of.last = it.Text(keys.IndexOf(q.Index).SortKey)
+		found.last = it.Text(keys.IndexOf(q.Index).SortKey)
 		switch {
 		case w.Last && !p.leads:
 		case k == nil, w.Users != nil && k.NamesUser() && !k.Names(parts, w.Users):
 			continue
 		}
-		of.found = append(of.found, Found{it, k, parts, of.last})
+		found.found = append(found.found, Found{it, k, parts, found.last})
 	}
 	if p.leads {
-		return of, nil
+		return found, nil
 	}
-	of.named, err = t.named(ctx, w, of.found)
+	found.named, err = t.named(ctx, w, found.found)
 	if !w.Last {
-		of.found = slices.DeleteFunc(of.found, func(f Found) bool { return !w.Want(f.Kind) })
+		found.found = slices.DeleteFunc(found.found, func(f Found) bool { return !w.Want(f.Kind) })
 	}
-	return of, err
+	return found, err
 }
 
 // named returns the items that the keys of others name.
@@ -295,16 +295,16 @@ func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, e
 		return list, err
 	}
 	items, err := t.GetAll(ctx, ask, false)
-	there := list[:0]
+	existing := list[:0]
 	for i, f := range list {
 		if i < len(ask) {
 			f.Item = items[ask[i]]
 		}
 		if f.Item != nil {
-			there = append(there, f)
+			existing = append(existing, f)
 		}
 	}
-	return there, err
+	return existing, err
 }
 
 func (w *Walk) project() []string {

@@ -171,8 +171,8 @@ type Refused struct {
 // By reports whether our own write succeeded and only its answer was lost: the present item has the
 // mark.
 func (r *Refusal) By(mark string) bool {
-	for _, of := range r.Of {
-		if of.There.WrittenBy(mark) {
+	for _, result := range r.Of {
+		if result.There.WrittenBy(mark) {
 			return true
 		}
 	}
@@ -254,8 +254,8 @@ func writeUnits(ctx context.Context, writes []Write) (units, largest float64) {
 		} else {
 			size += SizeOf(w)
 		}
-		of := times * itemUnits(size)
-		units, largest = units+of, max(largest, of)
+		charged := times * itemUnits(size)
+		units, largest = units+charged, max(largest, charged)
 	}
 	return units, largest
 }
@@ -264,16 +264,16 @@ func itemUnits(bytes int) float64 { return math.Ceil(float64(max(bytes, 1)) / 10
 
 // complete sets the table name, and requests the present item in case a condition fails.
 func (t *Table) complete(w Write) {
-	const there = types.ReturnValuesOnConditionCheckFailureAllOld
+	const returned = types.ReturnValuesOnConditionCheckFailureAllOld
 	switch {
 	case w.Put != nil:
-		w.Put.TableName, w.Put.ReturnValuesOnConditionCheckFailure = &t.name, there
+		w.Put.TableName, w.Put.ReturnValuesOnConditionCheckFailure = &t.name, returned
 	case w.Delete != nil:
-		w.Delete.TableName, w.Delete.ReturnValuesOnConditionCheckFailure = &t.name, there
+		w.Delete.TableName, w.Delete.ReturnValuesOnConditionCheckFailure = &t.name, returned
 	case w.ConditionCheck != nil:
-		w.ConditionCheck.TableName, w.ConditionCheck.ReturnValuesOnConditionCheckFailure = &t.name, there
+		w.ConditionCheck.TableName, w.ConditionCheck.ReturnValuesOnConditionCheckFailure = &t.name, returned
 	default:
-		w.Update.TableName, w.Update.ReturnValuesOnConditionCheckFailure = &t.name, there
+		w.Update.TableName, w.Update.ReturnValuesOnConditionCheckFailure = &t.name, returned
 	}
 }
 
@@ -352,7 +352,7 @@ func (t *Table) Put(ctx context.Context, it Item) error {
 }
 
 // Create executes Create. It returns the existing item, or nil if the write succeeded.
-func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
+func (t *Table) Create(ctx context.Context, it Item) (existing Item, err error) {
 	refused, err := t.Write(ctx, Create(it))
 	if err != nil || refused == nil {
 		return nil, err

@@ -140,52 +140,52 @@ var blocks = []atom.Atom{
 }
 
 // start opens an allowed element. It closes the elements that a browser would close there.
-func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
-	if of == atom.Strike {
-		of = atom.S
+func (c *cleaner) start(name atom.Atom, z *html.Tokenizer, attributes bool) {
+	if name == atom.Strike {
+		name = atom.S
 	}
-	tag := "<" + of.String()
+	tag := "<" + name.String()
 	number := 0
-	inLine := slices.Contains(formats, of)
+	inLine := slices.Contains(formats, name)
 	switch {
-	case slices.Contains(meaning, of):
-		c.startMeaning(element{Atom: of, tag: tag + ">"})
+	case slices.Contains(meaning, name):
+		c.startMeaning(element{Atom: name, tag: tag + ">"})
 		return
-	case of == atom.Br:
+	case name == atom.Br:
 		c.newLine()
 		c.tag("<br>")
 		c.afterSpace, c.lineStart = true, true
 		return
-	case slices.Contains(blocks, of) || of == atom.P && c.cell:
-		if of == atom.Tr {
+	case slices.Contains(blocks, name) || name == atom.P && c.cell:
+		if name == atom.Tr {
 			c.cells, c.cell = 0, false
 		}
 		c.broke = c.broke || !c.cell || !c.cellStart
-		if of != atom.P {
+		if name != atom.P {
 			c.blocks++
 		}
 		return
-	case of == atom.Td || of == atom.Th:
+	case name == atom.Td || name == atom.Th:
 		if c.cells++; c.cells > 1 {
 			c.broke = false
 			c.text(" | ", false)
 		}
 		c.cell, c.cellStart = true, true
 		return
-	case of == atom.Hr || of == atom.Table:
+	case name == atom.Hr || name == atom.Table:
 		c.broke, c.cells, c.cell = true, 0, false
 		return
-	case of == atom.P || of == atom.Blockquote || of == atom.Pre || of == atom.Ul || of == atom.Ol:
+	case name == atom.P || name == atom.Blockquote || name == atom.Pre || name == atom.Ul || name == atom.Ol:
 		c.end(atom.P)
 		tag += ` dir="auto"`
-		if first, ok := numberOf(attributeOf(z, attributes && of == atom.Ol, "start")); ok {
+		if first, ok := numberOf(attributeOf(z, attributes && name == atom.Ol, "start")); ok {
 			number = first - 1
 			tag += numbered("start", first)
 		}
-	case of == atom.Li && c.lost > 0:
+	case name == atom.Li && c.lost > 0:
 		c.broke = true
 		return
-	case of == atom.Li:
+	case name == atom.Li:
 		list := c.last(atom.Ul, atom.Ol)
 		if c.last(atom.Li) > list {
 			c.end(atom.Li)
@@ -198,14 +198,14 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 				tag += numbered("value", n)
 			}
 		}
-	case of == atom.A:
+	case name == atom.A:
 		c.end(atom.A)
 		link := linkOf(attributeOf(z, attributes, "href"))
 		if link == "" {
 			return
 		}
 		tag += ` href="` + html.EscapeString(link) + `"`
-	case of == atom.B || of == atom.Strong:
+	case name == atom.B || name == atom.Strong:
 		style := attributeOf(z, attributes, "style")
 		if strings.Contains(strings.ReplaceAll(style, " ", ""), "font-weight:normal") {
 			return // pastes from Google Docs are in such an element
@@ -218,13 +218,13 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 		c.newLine()
 	}
 	if len(c.open) < maxDepth && c.tag(tag) {
-		if c.open = append(c.open, element{of, tag, number}); !inLine {
+		if c.open = append(c.open, element{name, tag, number}); !inLine {
 			c.broke, c.lineStart, c.afterSpace = false, true, true
 		}
 		return
 	}
 	c.broke = c.broke || !inLine
-	if of == atom.Ul || of == atom.Ol {
+	if name == atom.Ul || name == atom.Ol {
 		c.lost++
 	}
 }
@@ -257,18 +257,18 @@ func (c *cleaner) startMeaning(e element) {
 
 // startSpan opens the format that a style stands for, as in pastes from Google Docs.
 func (c *cleaner) startSpan(style string) {
-	var of atom.Atom
+	var name atom.Atom
 	switch style = strings.ReplaceAll(style, " ", ""); {
 	case strings.Contains(style, "line-through"):
-		of = atom.S
+		name = atom.S
 	case strings.Contains(style, "vertical-align:super"):
-		of = atom.Sup
+		name = atom.Sup
 	case strings.Contains(style, "vertical-align:sub"):
-		of = atom.Sub
+		name = atom.Sub
 	}
-	c.spans = append(c.spans, of)
-	if of != 0 {
-		c.startMeaning(element{Atom: of, tag: "<" + of.String() + ">"})
+	c.spans = append(c.spans, name)
+	if name != 0 {
+		c.startMeaning(element{Atom: name, tag: "<" + name.String() + ">"})
 	}
 }
 
@@ -286,17 +286,17 @@ const ticked, unticked = "☑", "☐"
 
 // box shows a box to tick.
 func (c *cleaner) box(z *html.Tokenizer, more bool) {
-	sign, is := unticked, false
+	sign, checked := unticked, false
 	for more {
 		var key, value []byte
 		switch key, value, more = z.TagAttr(); string(key) {
 		case "type":
-			is = strings.EqualFold(string(value), "checkbox")
+			checked = strings.EqualFold(string(value), "checkbox")
 		case "checked":
 			sign = ticked
 		}
 	}
-	if !is {
+	if !checked {
 		return
 	}
 	c.newLine()
@@ -311,36 +311,36 @@ func (c *cleaner) box(z *html.Tokenizer, more bool) {
 }
 
 // end closes the last open element of a kind and all elements in it, if there is one.
-func (c *cleaner) end(of atom.Atom) {
+func (c *cleaner) end(name atom.Atom) {
 	switch {
-	case of == atom.Strike:
-		of = atom.S
-	case c.lost > 0 && (of == atom.Ul || of == atom.Ol):
+	case name == atom.Strike:
+		name = atom.S
+	case c.lost > 0 && (name == atom.Ul || name == atom.Ol):
 		c.lost--
 		c.broke = true
 		return
-	case c.lost > 0 && of == atom.Li:
+	case c.lost > 0 && name == atom.Li:
 		return
-	case of == atom.P && c.cell:
+	case name == atom.P && c.cell:
 		c.broke = !c.cellStart
 		return
-	case of == atom.Table:
+	case name == atom.Table:
 		c.broke, c.cells, c.cell = true, 0, false
 	}
-	if slices.Contains(blocks, of) && c.blocks > 0 {
+	if slices.Contains(blocks, name) && c.blocks > 0 {
 		c.blocks--
 		c.broke = true
 	}
-	if i := c.last(of); i >= 0 {
+	if i := c.last(name); i >= 0 {
 		further := collab.Where(c.open[i+1:], func(e element) bool { return slices.Contains(meaning, e.Atom) })
 		c.closeFrom(i)
-		if !slices.Contains(formats, of) {
+		if !slices.Contains(formats, name) {
 			c.lineStart, c.afterSpace = true, true
 		}
 		for _, e := range further { // a browser continues them
 			c.startMeaning(e)
 		}
-	} else if c.left <= 0 && !slices.Contains(formats, of) {
+	} else if c.left <= 0 && !slices.Contains(formats, name) {
 		c.broke = true
 	}
 }

@@ -169,8 +169,8 @@ func collapse(text string) string {
 	var b strings.Builder
 	space := false
 	for _, r := range text {
-		if was := space; strings.ContainsRune(" \t\n\r\f", r) {
-			if space = true; was {
+		if before := space; strings.ContainsRune(" \t\n\r\f", r) {
+			if space = true; before {
 				continue
 			}
 			r = ' '

@@ -30,7 +30,7 @@ func textOf(clean string) string {
 		case html.TextToken:
 			w.text(token.Data)
 		case html.StartTagToken, html.SelfClosingTagToken:
-			switch of := token.DataAtom; of {
+			switch tag := token.DataAtom; tag {
 			case atom.Span:
 				w.box = true
 			case atom.A:
@@ -39,7 +39,7 @@ func textOf(clean string) string {
 				w.start(token)
 			}
 		case html.EndTagToken:
-			switch of := token.DataAtom; of {
+			switch tag := token.DataAtom; tag {
 			case atom.Span:
 				w.box = false
 			case atom.A:
@@ -48,7 +48,7 @@ func textOf(clean string) string {
 				}
 				link = ""
 			default:
-				w.end(of)
+				w.end(tag)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ type sign struct {
 }
 
 func (w *plain) start(token html.Token) {
-	switch of := token.DataAtom; of {
+	switch tag := token.DataAtom; tag {
 	case atom.Br:
 		w.breaks++
 	case atom.P, atom.Blockquote:
@@ -108,7 +108,7 @@ func (w *plain) start(token html.Token) {
 		if err != nil {
 			first = 1
 		}
-		w.lists = append(w.lists, list{ordered: of == atom.Ol, number: first - 1})
+		w.lists = append(w.lists, list{ordered: tag == atom.Ol, number: first - 1})
 	case atom.Li:
 		w.breaks = max(w.breaks, 1)
 		if n := len(w.lists) - 1; n < 0 {
@@ -121,7 +121,7 @@ func (w *plain) start(token html.Token) {
 			}
 		}
 	case atom.Del, atom.S, atom.Sup, atom.Sub:
-		w.signs = append(w.signs, sign{of, -1, -1})
+		w.signs = append(w.signs, sign{tag, -1, -1})
 	}
 }
 
@@ -132,8 +132,8 @@ func (w *plain) breakLine() {
 	}
 }
 
-func (w *plain) end(of atom.Atom) {
-	switch of {
+func (w *plain) end(tag atom.Atom) {
+	switch tag {
 	case atom.P, atom.Blockquote:
 		w.breaks++
 	case atom.Pre:

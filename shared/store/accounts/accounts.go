@@ -195,8 +195,8 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
 	k := keys.PermissionProvider(acct)
 	if p != nil {
-		if _, err := store.Rewrite(ctx, s.Table, k, "the permission provider", func(is *collab.PermissionProvider, _ bool) error {
-			*is = *p
+		if _, err := store.Rewrite(ctx, s.Table, k, "the permission provider", func(provider *collab.PermissionProvider, _ bool) error {
+			*provider = *p
 			return nil
 		}); err != nil {
 			return err

@@ -64,33 +64,33 @@ const contenders = 5
 // BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It makes one conditional
 // write if the key is new, two if it takes over the key.
 func (s *Store) BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error) {
-	var there store.Item // nil while unknown
+	var existing store.Item // nil while unknown
 	for range contenders {
 		var seen keptRequest
-		if err := there.Decode(&seen); err != nil {
+		if err := existing.Decode(&seen); err != nil {
 			return request.Outcome{}, err
 		}
 		outcome := decide(seen, claim)
 		if outcome.State != request.Claimed {
 			return outcome, nil
 		}
-		refused, err := s.Write(ctx, s.claim(there, outcome.Claim, claim.Start))
+		refused, err := s.Write(ctx, s.claim(existing, outcome.Claim, claim.Start))
 		if err != nil {
 			return request.Outcome{}, err
 		}
 		if refused == nil || refused.By(claim.Attempt) {
 			return outcome, nil
 		}
-		there = refused.Of[0].There
+		existing = refused.Of[0].There
 	}
 	return request.Outcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
 // claim returns the write with which an attempt takes a key. there is the present item of the key,
 // or nil.
-func (s *Store) claim(there store.Item, claim request.Claim, begun time.Time) store.Write {
+func (s *Store) claim(existing store.Item, claim request.Claim, begun time.Time) store.Write {
 	it := store.ItemOf(keys.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
-	return store.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
+	return store.Change(existing, store.Overlay[keptRequest](existing, it), claim.Attempt)
 }
 
 // FinishIdempotent stores the answer of a claim: see rpc.IdempotencyStore.

@@ -42,26 +42,26 @@ func (s *Store) Paid(ctx context.Context, p quota.Payer) (quota.Paid, error) {
 
 // Charge moves the paid-until times of a payer: see quota.Store. It makes one write if
 // known is recent enough.
-func (s *Store) Charge(ctx context.Context, p quota.Payer, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
+func (s *Store) Charge(ctx context.Context, p quota.Payer, last quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
-		it, refused, err := s.WriteOne(ctx, s.charge(p, known, costs), types.ReturnValueAllNew)
+		it, refused, err := s.WriteOne(ctx, s.charge(p, last, costs), types.ReturnValueAllNew)
 		if err != nil {
-			return known, err
+			return last, err
 		}
 		if refused == nil {
 			return readPaid(it), nil
 		}
-		known = readPaid(refused.Of[0].There)
+		last = readPaid(refused.Of[0].There)
 		if refused.Lost {
-			return known, nil // charged by the attempt with the lost answer
+			return last, nil // charged by the attempt with the lost answer
 		}
 	}
-	return known, store.ErrAborted("the account's quota")
+	return last, store.ErrAborted("the account's quota")
 }
 
 // charge returns the write of Charge. It requires that the same kinds as in known are paid beyond
 // now.
-func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store.Write {
+func (s *Store) charge(p quota.Payer, last quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
 	var conditions []expression.ConditionBuilder
@@ -70,18 +70,18 @@ func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store
 		if costs[k] > time.Duration(ms)*time.Millisecond {
 			ms++
 		}
-		if ms == 0 || ms < 0 && known[k] <= now { // nothing to take back
+		if ms == 0 || ms < 0 && last[k] <= now { // nothing to take back
 			continue
 		}
 		paid := expression.Name(name)
-		is := paid.GreaterThan(expression.Value(now))
-		if known[k] > now {
+		later := paid.GreaterThan(expression.Value(now))
+		if last[k] > now {
 			update = update.Add(paid, expression.Value(ms))
 		} else {
-			is = expression.AttributeNotExists(paid).Or(paid.LessThanEqual(expression.Value(now)))
+			later = expression.AttributeNotExists(paid).Or(paid.LessThanEqual(expression.Value(now)))
 			update = update.Set(paid, expression.Value(now+ms))
 		}
-		conditions = append(conditions, is)
+		conditions = append(conditions, later)
 	}
 	return store.Update(keys.Quota(p.Account, p.User), update, conditions...)
 }

@@ -38,13 +38,13 @@ func (s *Store) Signing(ctx context.Context, acct string) (collab.Signing, error
 		return collab.Signing{}, accountMissing(acct)
 	}
 	var it accountItem
-	var of signingItem
+	var item signingItem
 	if err := itself.Decode(&it); err != nil {
 		return collab.Signing{}, err
 	}
-	err = found[keys.SigningKeys(acct)].Decode(&of)
+	err = found[keys.SigningKeys(acct)].Decode(&item)
 	a := it.account(acct)
-	return collab.Signing{Account: acct, Disabled: a.Disabled, Settings: a.Settings, Keys: of.Keys.Value}, err
+	return collab.Signing{Account: acct, Disabled: a.Disabled, Settings: a.Settings, Keys: item.Keys.Value}, err
 }
 
 // RotateSigningKeys adds a signing key to an account, and returns the valid ones. It returns

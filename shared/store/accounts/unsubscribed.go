@@ -15,19 +15,19 @@ type mailSecretItem struct {
 
 // MailSecret returns the secret that signs an account's unsubscribe tokens, nil if it has none yet.
 func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
-	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, keys.MailSecret(acct))
-	return kept.Secret, err
+	item, _, err := store.Read[mailSecretItem](ctx, s.Table, keys.MailSecret(acct))
+	return item.Secret, err
 }
 
 // KeepMailSecret stores an account's secret unless it has one, and returns the stored one.
 func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error) {
-	there, err := s.Create(ctx, store.ItemOf(keys.MailSecret(acct), mailSecretItem{secret}))
-	if err != nil || there == nil {
+	existing, err := s.Create(ctx, store.ItemOf(keys.MailSecret(acct), mailSecretItem{secret}))
+	if err != nil || existing == nil {
 		return secret, err
 	}
-	var kept mailSecretItem
-	err = there.Decode(&kept)
-	return kept.Secret, err
+	var item mailSecretItem
+	err = existing.Decode(&item)
+	return item.Secret, err
 }
 
 type unsubscribedItem struct {
@@ -118,8 +118,8 @@ func (s *Store) ListUnsubscribed(
 // RestoreUnsubscribed stores an unsubscription with its time unless one exists. It reports whether
 // it did.
 func (s *Store) RestoreUnsubscribed(ctx context.Context, acct, organization string, u Unsubscription) (bool, error) {
-	there, err := s.Create(ctx, store.ItemOf(u.key(acct, organization), unsubscribedItem{u.At}))
-	return there == nil, err
+	existing, err := s.Create(ctx, store.ItemOf(u.key(acct, organization), unsubscribedItem{u.At}))
+	return existing == nil, err
 }
 
 func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f func(context.Context, keys.Key) error) error {

@@ -140,7 +140,7 @@ func (s Store) Connected(ctx context.Context, settings collab.Settings, w collab
 	err = store.Each(ctx, len(counts)+2, func(ctx context.Context, i int) (err error) {
 		switch i {
 		case len(counts):
-			n.User, err = s.there(ctx, store.Scan{
+			n.User, err = s.present(ctx, store.Scan{
 				PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
 				Limit: collab.MaxUserConnections + 1, Strong: now,
 			})
@@ -152,7 +152,7 @@ func (s Store) Connected(ctx context.Context, settings collab.Settings, w collab
 				n.Account += it.Number(keys.Added)
 			}
 		default:
-			counts[i], err = s.there(ctx, store.Scan{
+			counts[i], err = s.present(ctx, store.Scan{
 				PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
 				Limit: int(settings.OrDefaults().DocumentConnections) + 1, Strong: now,
 			})
@@ -167,7 +167,7 @@ func (s Store) Connected(ctx context.Context, settings collab.Settings, w collab
 }
 
 // there counts the unexpired items among the first q.Limit items of a range.
-func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
+func (s Store) present(ctx context.Context, q store.Scan) (n int, err error) {
 	q.Project = []string{keys.SK, keys.Expires}
 	left := q.Limit
 	for it, err := range s.Items(ctx, q) {

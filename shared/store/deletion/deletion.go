@@ -137,9 +137,9 @@ func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *o
 func (s *Store) markDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
 	k, mark := keys.Thing(job.In, th.Kind, th.ID), s.NewMark()
 	err = s.Try(ctx, string(th.Kind)+" "+th.ID, mark, func(ctx context.Context) ([]store.Write, error) {
-		before, of, err := s.lifetime(ctx, k)
+		before, life, err := s.lifetime(ctx, k)
 		marked = false
-		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != th.Incarnation ||
+		if err != nil || before == nil || life.DeletedAt != 0 || life.Incarnation != th.Incarnation ||
 			in != nil && !in[before.Text(keys.Parent)] {
 			return nil, err
 		}
@@ -157,9 +157,9 @@ func (s *Store) markDeleted(ctx context.Context, job *outbox.Job, th outbox.JobT
 	return marked && err == nil, err
 }
 
-func (s *Store) lifetime(ctx context.Context, k keys.Key) (it store.Item, of collab.Lifetime, err error) {
+func (s *Store) lifetime(ctx context.Context, k keys.Key) (it store.Item, life collab.Lifetime, err error) {
 	if it, err = s.Get(ctx, k); err == nil {
-		err = it.Decode(&of)
+		err = it.Decode(&life)
 	}
-	return it, of, err
+	return it, life, err
 }

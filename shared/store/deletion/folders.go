@@ -162,6 +162,6 @@ func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outb
 
 // isDeleted reports whether its own job deleted a folder.
 func (s *Store) isDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing) (bool, error) {
-	it, of, err := s.lifetime(ctx, keys.Thing(job.In, th.Kind, th.ID))
-	return it != nil && of.Incarnation == th.Incarnation && of.DeletedAt != 0 && of.Emptying == job.ID, err
+	it, life, err := s.lifetime(ctx, keys.Thing(job.In, th.Kind, th.ID))
+	return it != nil && life.Incarnation == th.Incarnation && life.DeletedAt != 0 && life.Emptying == job.ID, err
 }

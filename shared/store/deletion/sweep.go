@@ -100,10 +100,10 @@ func (s *Store) sweep(ctx context.Context, job *outbox.Job, p *outbox.JobProgres
 func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (n int, done bool, err error) {
 	th := job.Things[p.Next]
 	k := keys.Thing(job.In, th.Kind, th.ID)
-	it, of, err := s.lifetime(ctx, k)
-	if there := it != nil && of.Incarnation == th.Incarnation; err != nil || there && of.DeletedAt == 0 {
+	it, life, err := s.lifetime(ctx, k)
+	if exists := it != nil && life.Incarnation == th.Incarnation; err != nil || exists && life.DeletedAt == 0 {
 		return 0, true, err
-	} else if at := of.DeletedAt + outbox.SweepAfter.Milliseconds(); there && at > s.Millis() {
+	} else if at := life.DeletedAt + outbox.SweepAfter.Milliseconds(); exists && at > s.Millis() {
 		p.State, p.Due = collab.JobWaiting, at
 		return 0, false, nil
 	}
@@ -142,8 +142,8 @@ func swept(k *keys.Kind) bool { return !k.Stays && (!k.Expires || k.Users != "")
 
 // endSweep deletes the item of an empty thing, unless the thing was added again.
 func (s *Store) endSweep(ctx context.Context, k keys.Key, incarnation int64) error {
-	it, of, err := s.lifetime(ctx, k)
-	if err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
+	it, life, err := s.lifetime(ctx, k)
+	if err != nil || life.DeletedAt == 0 || life.Incarnation != incarnation {
 		return err
 	}
 	_, err = s.Write(ctx, store.DeleteRead(it, keys.DeletedAt, keys.Incarnation))

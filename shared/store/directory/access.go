@@ -42,15 +42,15 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 	defer s.forgetProfiles(user)
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
-		there, err := s.GetAll(ctx, itemKeys, true)
-		if err != nil || req.Repeat && there[itemKeys[0]].WrittenBy(req.Mark()) {
+		existing, err := s.GetAll(ctx, itemKeys, true)
+		if err != nil || req.Repeat && existing[itemKeys[0]].WrittenBy(req.Mark()) {
 			return nil, err
 		}
 		writes := make([]store.Write, len(itemKeys))
 		for i, k := range itemKeys {
 			var it memberItem
 			change := changeMember(req, on[i], user, func(m *collab.Member) { m.Grant = grants[i] })
-			writes[i], err = store.Rewritten(k, there[k], req.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
+			writes[i], err = store.Rewritten(k, existing[k], req.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
 			if err != nil {
 				return nil, err
 			}

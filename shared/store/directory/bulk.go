@@ -34,23 +34,23 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	if c.req.Repeat && before.WrittenBy(c.req.Mark()) {
 		return nil, nil
 	}
-	var of collab.Lifetime
-	if err := before.Decode(&of); err != nil {
+	var lifetime collab.Lifetime
+	if err := before.Decode(&lifetime); err != nil {
 		return nil, err
 	}
 	var v T
-	if before != nil && of.DeletedAt == 0 {
+	if before != nil && lifetime.DeletedAt == 0 {
 		w, err := store.Rewritten(c.keys[i], before, c.req.Mark(), &v, func(v *T, exists bool) error { return c.change(i, v, exists) })
 		return &w, err
 	}
 	if err := c.change(i, &v, false); err != nil {
 		return nil, err
 	}
-	if err := settled(of, c.subject(i), c.s.Now()); err != nil {
+	if err := settled(lifetime, c.subject(i), c.s.Now()); err != nil {
 		return nil, err
 	}
 	if life, ok := any(&v).(beginner); ok {
-		life.Begin(of, c.s.Millis())
+		life.Begin(lifetime, c.s.Millis())
 	}
 	w := store.Change(before, store.ItemOf(c.keys[i], v), c.req.Mark())
 	return &w, nil

@@ -82,12 +82,12 @@ func (s *Store) ListDocuments(
 		if last, err = store.LastPart(it, keys.Documents); err != nil {
 			return nil, "", 0, err
 		}
-		of, err := s.readState(it)
+		state, err := s.readState(it)
 		if err != nil {
 			return nil, "", 0, err
 		}
-		if !of.Disabled && of.DeletedAt == 0 {
-			list = append(list, collab.DocumentRef{OrganizationRef: org, Document: last, Incarnation: of.Incarnation})
+		if !state.Disabled && state.DeletedAt == 0 {
+			list = append(list, collab.DocumentRef{OrganizationRef: org, Document: last, Incarnation: state.Incarnation})
 		}
 	}
 	if !more {

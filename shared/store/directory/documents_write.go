@@ -85,17 +85,17 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
-// DocumentsAfter returns up to most documents after an id, in id order: those directly in a
+// DocumentsAfter returns up to limit documents after an id, in id order: those directly in a
 // folder, or those of the organization if folder is "". The list of a folder may be a second old.
 func (s *Store) DocumentsAfter(
-	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,
+	ctx context.Context, org collab.OrganizationRef, folder, after string, limit int,
 ) (list []collab.Document, err error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Strong: true}
 	if folder != "" {
 		q = store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, folder), Keys: store.Children(keys.Documents)}
 	}
-	for more := true; more && len(list) < most; {
-		left := most - len(list)
+	for more := true; more && len(list) < limit; {
+		left := limit - len(list)
 		page, err := store.ListAfter(ctx, s.Table, q, keys.Documents, after, left, readDocument)
 		if err != nil {
 			return nil, err

@@ -61,25 +61,25 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 	return f.Ref(org), err
 }
 
-// FoldersAfter returns up to most folders of the organization after an id, in id order; most 0
+// FoldersAfter returns up to limit folders of the organization after an id, in id order; limit 0
 // means all. It reads with strong consistency.
-func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
+func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, limit int) ([]collab.Folder, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
-	return store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, readFolder)
+	return store.ListAfter(ctx, s.Table, q, keys.Folders, after, limit, readFolder)
 }
 
-// FoldersIn returns up to most folders directly in a folder after an id, in id order. next is the
+// FoldersIn returns up to limit folders directly in a folder after an id, in id order. next is the
 // id to continue after, "" at the end. The list may be a second old.
 func (s *Store) FoldersIn(
-	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
+	ctx context.Context, org collab.OrganizationRef, parent, after string, limit int,
 ) (list []collab.Folder, next string, err error) {
 	q := store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, parent), Keys: store.Children(keys.Folders)}
-	ids, err := store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, func(it store.Item) (string, error) { return store.LastPart(it, keys.Folders) })
+	ids, err := store.ListAfter(ctx, s.Table, q, keys.Folders, after, limit, func(it store.Item) (string, error) { return store.LastPart(it, keys.Folders) })
 	if err != nil {
 		return nil, "", err
 	}
-	if len(ids) == most {
-		next = ids[most-1]
+	if len(ids) == limit {
+		next = ids[limit-1]
 	}
 	list, _, err = s.readFolders(ctx, org, ids)
 	return list, next, err
@@ -108,7 +108,7 @@ func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, id
 			all[f.ID] = f
 		}
 		for _, f := range found {
-			if _, known := all[f.Parent]; !known {
+			if _, ok := all[f.Parent]; !ok {
 				ids = append(ids, f.Parent)
 			}
 		}
@@ -163,8 +163,8 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 		}
 		above = nil
 		for _, f := range found {
-			in, known := level[f.Parent]
-			if _, seen := level[f.ID]; seen || !known || in != n-1 {
+			in, ok := level[f.Parent]
+			if _, seen := level[f.ID]; seen || !ok || in != n-1 {
 				continue // moved meanwhile
 			}
 			level[f.ID] = n
@@ -179,9 +179,9 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 // folders: ALREADY_EXISTS if the folder exists, NOT_FOUND if its parent does not,
 // FAILED_PRECONDITION if it would be too deep.
 func (s *Store) AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
-	const most = store.MaxWrites - 1 // in one transaction, with the tree
+	const limit = store.MaxWrites - 1 // in one transaction, with the tree
 	var errs []error
-	for part := range slices.Chunk(folders, most) {
+	for part := range slices.Chunk(folders, limit) {
 		errs = append(errs, s.addFolders(ctx, req, org, part)...)
 	}
 	return errs
@@ -198,32 +198,32 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 		for _, f := range folders {
 			ids = append(ids, f.ID, f.Parent)
 		}
-		known, deleted, err := s.foldersAbove(ctx, org, ids)
+		above, deleted, err := s.foldersAbove(ctx, org, ids)
 		if err != nil {
 			return nil, err
 		}
 		var writes []store.Write
 		for i, f := range folders {
-			if present, exists := known[f.ID]; exists {
+			if present, exists := above[f.ID]; exists {
 				errs[i] = collab.Errorf(collab.AlreadyExists, "folder %q already exists", f.ID)
 				if req.Repeat && present.AddedBy == req.Mark() {
 					errs[i] = nil
 				}
 				continue
 			}
-			if errs[i] = known.CheckPlace(f.ID, f.Parent, 1); errs[i] != nil {
+			if errs[i] = above.CheckPlace(f.ID, f.Parent, 1); errs[i] != nil {
 				continue
 			}
-			old, there := deleted[f.ID]
+			old, ok := deleted[f.ID]
 			if errs[i] = s.Emptied(ctx, org, f.ID, old.Lifetime); errs[i] != nil {
 				continue
 			}
 			f.Begin(old.Lifetime, s.Millis())
 			f.AddedBy = req.Mark()
-			known[f.ID] = f
+			above[f.ID] = f
 			k := keys.Folder(org, f.ID)
 			w := store.Create(store.ItemOf(k, newFolderItem(org, f)))
-			if there {
+			if ok {
 				w = store.Change(store.ItemOf(k, folderItem{Folder: old}), store.ItemOf(k, newFolderItem(org, f)), req.Mark(), keys.DeletedAt)
 			}
 			writes = append(writes, w)
@@ -296,11 +296,11 @@ func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, i
 
 // Emptied returns UNAVAILABLE while the contents of a deleted folder are being deleted. Its id
 // cannot be added again before.
-func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id string, of collab.Lifetime) error {
-	if of.Emptying == "" {
+func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id string, life collab.Lifetime) error {
+	if life.Emptying == "" {
 		return nil
 	}
-	it, err := s.Get(ctx, keys.Task(collab.TaskRef{Kind: collab.JobTask, Account: org.Account, ID: of.Emptying}))
+	it, err := s.Get(ctx, keys.Task(collab.TaskRef{Kind: collab.JobTask, Account: org.Account, ID: life.Emptying}))
 	var progress struct{ Deleting bool }
 	if err == nil && it != nil {
 		err = json.Unmarshal([]byte(it.Text(keys.State)), &progress)
@@ -370,11 +370,11 @@ func (s *Store) ChangeFolder(ctx context.Context, req *request.Request, org coll
 
 // height returns the number of levels of a folder, its own included.
 func height(within map[string][]collab.Folder, id string) int {
-	most := 0
+	highest := 0
 	for _, f := range within[id] {
-		most = max(most, height(within, f.ID))
+		highest = max(highest, height(within, f.ID))
 	}
-	return most + 1
+	return highest + 1
 }
 
 // FoldersOf returns the folders above each of some documents, nearest first, by document id. It
@@ -388,15 +388,15 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[string][]collab.FolderRef, len(list))
+	foldersOf := make(map[string][]collab.FolderRef, len(list))
 	for _, d := range list {
 		for _, id := range above.Up(d.Folder) {
-			if f, there := above[id]; there {
-				of[d.ID] = append(of[d.ID], f.Ref(org))
+			if f, ok := above[id]; ok {
+				foldersOf[d.ID] = append(foldersOf[d.ID], f.Ref(org))
 			}
 		}
 	}
-	return of, nil
+	return foldersOf, nil
 }
 
 // Levels returns a resource and those above it, nearest first: a document, its folders, and the

@@ -37,22 +37,22 @@ func (s *Store) ChangeGroups(
 // the user is a member at a time.
 func (s *Store) MayNameGroups(ctx context.Context, org collab.OrganizationRef, person string, at collab.Millis) (bool, error) {
 	members, err := s.Members(ctx, org, []string{person})
-	m, is := members[person]
-	return is && m.Holds(at), err
+	m, ok := members[person]
+	return ok && m.Holds(at), err
 }
 
-// GroupsAfter returns up to most groups after an id, in id order. It reads with strong
+// GroupsAfter returns up to limit groups after an id, in id order. It reads with strong
 // consistency.
-func (s *Store) GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.UserGroup, error) {
+func (s *Store) GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, limit int) ([]collab.UserGroup, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Groups), Strong: true}
-	return store.ListAfter(ctx, s.Table, q, keys.Groups, after, most, reader(keys.Groups, func(g *collab.UserGroup) *string { return &g.ID }))
+	return store.ListAfter(ctx, s.Table, q, keys.Groups, after, limit, reader(keys.Groups, func(g *collab.UserGroup) *string { return &g.ID }))
 }
 
-// GroupUsers returns up to most users of a group after an id, in id order. It reads with strong
+// GroupUsers returns up to limit users of a group after an id, in id order. It reads with strong
 // consistency.
-func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
+func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, limit int) ([]string, error) {
 	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
-	return store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
+	return store.ListAfter(ctx, s.Table, q, "", after, limit, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
 // InGroup reports whether a user is in a group, with eventual consistency.

@@ -249,8 +249,8 @@ func (s *Store) DocumentNames(ctx context.Context, org collab.OrganizationRef, d
 
 // ListMembers yields the members of the organization after a user id, in id order, as
 // ListOrganizations does.
-func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
-	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: most + 1}
+func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, limit int) iter.Seq2[collab.Member, error] {
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: limit + 1}
 	return store.List(ctx, s.Table, q, keys.Members, after, readMember)
 }
 

@@ -11,18 +11,18 @@ import (
 )
 
 // FindMembers returns members after a position, each once: the query's users in their order, its
-// groups one by one in id order, or all in id order. It examines up to most users. next is the
+// groups one by one in id order, or all in id order. It examines up to limit users. next is the
 // position to continue at, nil at the end. Results by folder or document may be a second old.
 func (s *Store) FindMembers(
-	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, limit int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
 	if q.Users == nil && q.Groups == nil {
 		if q.AllDocuments {
-			return s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), store.Everything, at, most)
+			return s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), store.Everything, at, limit)
 		}
-		return s.listMembers(ctx, q.In, at, most)
+		return s.listMembers(ctx, q.In, at, limit)
 	}
-	users, next, err := s.candidates(ctx, q, at, most)
+	users, next, err := s.candidates(ctx, q, at, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,15 +39,15 @@ func (s *Store) FindMembers(
 		return list, next, nil
 	}
 	for len(users) > 0 {
-		now := users[:min(len(users), store.Concurrency, most-len(list))]
+		now := users[:min(len(users), store.Concurrency, limit-len(list))]
 		users = users[len(now):]
-		parts, err := s.grantsOfEach(ctx, q, now, at, (most-len(list))/len(now))
+		parts, err := s.grantsOfEach(ctx, q, now, at, (limit-len(list))/len(now))
 		if err != nil {
 			return nil, nil, err
 		}
 		for i, p := range now {
 			found, more := parts[i].list, parts[i].more
-			if room := most - len(list) - len(found); more != nil && room > 0 {
+			if room := limit - len(list) - len(found); more != nil && room > 0 {
 				rest, further, err := s.grantsOf(ctx, q, *more, room)
 				if err != nil {
 					return nil, nil, err
@@ -60,7 +60,7 @@ func (s *Store) FindMembers(
 			if list = append(list, found...); more != nil {
 				return list, more, nil
 			}
-			if len(list) == most {
+			if len(list) == limit {
 				return list, &p, nil
 			}
 		}
@@ -76,7 +76,7 @@ type userGrants struct {
 // grantsOfEach calls grantsOf concurrently for several users, each with most grants. The user at
 // position at continues there.
 func (s *Store) grantsOfEach(
-	ctx context.Context, q collab.MemberQuery, users []collab.MemberPosition, at collab.MemberPosition, most int,
+	ctx context.Context, q collab.MemberQuery, users []collab.MemberPosition, at collab.MemberPosition, limit int,
 ) ([]userGrants, error) {
 	parts := make([]userGrants, len(users))
 	err := store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
@@ -84,7 +84,7 @@ func (s *Store) grantsOfEach(
 		if from.User == at.User && from.Group == at.Group {
 			from.Grant = at.Grant
 		}
-		parts[i].list, parts[i].more, err = s.grantsOf(ctx, q, from, most)
+		parts[i].list, parts[i].more, err = s.grantsOf(ctx, q, from, limit)
 		return err
 	})
 	return parts, err
@@ -92,10 +92,10 @@ func (s *Store) grantsOfEach(
 
 // grantsOf is documentMembers for one user of a group.
 func (s *Store) grantsOf(
-	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, limit int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
 	span := store.Children(keys.GrantsOf(at.User))
-	list, next, err = s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), span, at, most)
+	list, next, err = s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), span, at, limit)
 	for i := range list {
 		list[i].Position.Group = at.Group
 	}
@@ -106,7 +106,7 @@ func (s *Store) grantsOf(
 }
 
 func (s *Store) candidates(
-	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, limit int,
 ) (users []collab.MemberPosition, next *collab.MemberPosition, err error) {
 	org := q.In.OrganizationRef
 	resume := at.Grant != "" // in the middle of a user
@@ -116,8 +116,8 @@ func (s *Store) candidates(
 			i++
 		}
 		for _, u := range q.Users[max(i, 0):] {
-			if len(users) == most {
-				next = &users[most-1]
+			if len(users) == limit {
+				next = &users[limit-1]
 				break
 			}
 			users = append(users, collab.MemberPosition{User: u})
@@ -131,7 +131,7 @@ func (s *Store) candidates(
 	if resume {
 		users = append(users, collab.MemberPosition{Group: at.Group, User: at.User})
 	}
-	ids, err := s.GroupUsers(ctx, org, q.Groups[at.Group], at.User, most)
+	ids, err := s.GroupUsers(ctx, org, q.Groups[at.Group], at.User, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Store) candidates(
 		users = append(users, collab.MemberPosition{Group: at.Group, User: u})
 	}
 	switch {
-	case len(ids) == most:
+	case len(ids) == limit:
 		next = &users[len(users)-1]
 	case at.Group+1 < len(q.Groups):
 		next = &collab.MemberPosition{Group: at.Group + 1}
@@ -192,12 +192,12 @@ func (s *Store) MembersIn(ctx context.Context, users []string, on ...collab.Reso
 	}
 	list := make([]map[string]collab.Member, len(on))
 	for i, k := range itemKeys {
-		of, user := i/len(users), users[i%len(users)]
-		if list[of] == nil {
-			list[of] = map[string]collab.Member{}
+		place, user := i/len(users), users[i%len(users)]
+		if list[place] == nil {
+			list[place] = map[string]collab.Member{}
 		}
 		if it := found[k]; it != nil {
-			if list[of][user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
+			if list[place][user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
 				return nil, err
 			}
 		}
@@ -216,9 +216,9 @@ func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []strin
 
 // listMembers is FindMembers for all members of a resource.
 func (s *Store) listMembers(
-	ctx context.Context, in collab.Resource, at collab.MemberPosition, most int,
+	ctx context.Context, in collab.Resource, at collab.MemberPosition, limit int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
-	users, last, err := s.listUsers(ctx, in, at.User, most)
+	users, last, err := s.listUsers(ctx, in, at.User, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +230,7 @@ func (s *Store) listMembers(
 		return nil, nil, err
 	}
 	for _, u := range users {
-		if m, there := byUser[u.UserID]; there {
+		if m, ok := byUser[u.UserID]; ok {
 			list = append(list, collab.FoundMember{Member: m, In: in, Position: collab.MemberPosition{User: u.UserID}})
 		}
 	}
@@ -240,20 +240,20 @@ func (s *Store) listMembers(
 // listUsers returns the members of a resource after an id, in id order. Those of a folder or
 // document have only their ids, up to a second old: see read. last is the last one if there may be
 // more, else "".
-func (s *Store) listUsers(ctx context.Context, in collab.Resource, after string, most int) (users []collab.Member, last string, err error) {
+func (s *Store) listUsers(ctx context.Context, in collab.Resource, after string, limit int) (users []collab.Member, last string, err error) {
 	q := store.Scan{PK: keys.OrganizationPartition(in.OrganizationRef), Keys: store.Children(keys.Members), Strong: true}
 	if in.Folder.Folder != "" || in.Document.Document != "" {
 		q = store.Scan{Index: keys.IndexIn, PK: membersOf(in), Keys: store.Children(keys.Members)}
 	}
-	users, err = store.ListAfter(ctx, s.Table, q, keys.Members, after, most, func(it store.Item) (collab.Member, error) {
+	users, err = store.ListAfter(ctx, s.Table, q, keys.Members, after, limit, func(it store.Item) (collab.Member, error) {
 		if q.Index == "" {
 			return readMember(it)
 		}
 		user, err := keys.Unescape(it.Text(keys.DocAnn)[len(keys.Members):])
 		return collab.Member{User: collab.User{UserID: user}}, err
 	})
-	if len(users) == most {
-		last = users[most-1].UserID
+	if len(users) == limit {
+		last = users[limit-1].UserID
 	}
 	return users, last, err
 }
@@ -272,16 +272,16 @@ func (s *Store) read(ctx context.Context, in collab.Resource, users []collab.Mem
 
 // MembersOf returns the profiles of users of the levels of a resource after an id, each once: see
 // Levels. The users are those in named, in order, or all in id order if named is nil. It examines
-// at most most users. last is the last one examined, "" at the end.
+// at most limit users. last is the last one examined, "" at the end.
 func (s *Store) MembersOf(
-	ctx context.Context, in []collab.Resource, named []string, after string, most int,
+	ctx context.Context, in []collab.Resource, named []string, after string, limit int,
 ) (list []collab.Profile, last string, err error) {
 	parts := make([]map[string]collab.Member, len(in))
 	if named != nil {
 		ids := named[slices.Index(named, after)+1:]
-		if len(ids) > most {
-			ids = ids[:most]
-			last = ids[most-1]
+		if len(ids) > limit {
+			ids = ids[:limit]
+			last = ids[limit-1]
 		}
 		err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
 			parts[i], err = s.MembersAt(ctx, in[i], ids)
@@ -292,7 +292,7 @@ func (s *Store) MembersOf(
 	users := make([][]collab.Member, len(in))
 	ends := make([]string, len(in)) // the last user read of each resource
 	err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
-		users[i], ends[i], err = s.listUsers(ctx, in[i], after, most)
+		users[i], ends[i], err = s.listUsers(ctx, in[i], after, limit)
 		return err
 	})
 	if err != nil {
@@ -305,9 +305,9 @@ func (s *Store) MembersOf(
 	if ends = collab.Where(ends, func(id string) bool { return id != "" }); len(ends) > 0 {
 		last = slices.MinFunc(ends, byKey)
 	}
-	if ids = collab.Where(ids, func(id string) bool { return last == "" || byKey(id, last) <= 0 }); len(ids) > most {
-		ids = ids[:most]
-		last = ids[most-1]
+	if ids = collab.Where(ids, func(id string) bool { return last == "" || byKey(id, last) <= 0 }); len(ids) > limit {
+		ids = ids[:limit]
+		last = ids[limit-1]
 	}
 	err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
 		part := collab.Where(users[i], func(m collab.Member) bool { return len(ids) > 0 && byKey(m.UserID, ids[len(ids)-1]) <= 0 })
@@ -338,10 +338,10 @@ func profilesOf(parts []map[string]collab.Member, ids []string) (list []collab.P
 // documentMembers is FindMembers for the grants in a span of an organization's grants on documents:
 // all grants, or the first of each user. It omits deleted and disabled documents.
 func (s *Store) documentMembers(
-	ctx context.Context, q collab.MemberQuery, partition string, span store.Span, at collab.MemberPosition, most int,
+	ctx context.Context, q collab.MemberQuery, partition string, span store.Span, at collab.MemberPosition, limit int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
 	org := q.In.OrganizationRef
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: partition, Keys: span.After(at.Grant), Limit: most, Strong: true})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: partition, Keys: span.After(at.Grant), Limit: limit, Strong: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -366,22 +366,22 @@ func (s *Store) documentMembers(
 	if err != nil {
 		return nil, nil, err
 	}
-	kept := list[:0]
+	listed := list[:0]
 	for i, m := range list {
-		switch last := len(kept) - 1; {
+		switch last := len(listed) - 1; {
 		case !current[docs[i]]:
 		case q.EachDocument:
-			kept = append(kept, m)
-		case last < 0 || kept[last].UserID != m.UserID:
+			listed = append(listed, m)
+		case last < 0 || listed[last].UserID != m.UserID:
 			m.Position.Grant = keys.AfterGrants(m.UserID)
-			kept = append(kept, m)
+			listed = append(listed, m)
 		}
 	}
-	if last := len(kept) - 1; !q.EachDocument && last >= 0 && kept[last].UserID == at.User {
-		at = kept[last].Position
+	if last := len(listed) - 1; !q.EachDocument && last >= 0 && listed[last].UserID == at.User {
+		at = listed[last].Position
 	}
 	if more {
 		next = &at
 	}
-	return kept, next, nil
+	return listed, next, nil
 }

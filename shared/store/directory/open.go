@@ -27,23 +27,23 @@ type state struct {
 // NOT_FOUND if the item is missing or deleted, and FAILED_PRECONDITION if it is disabled. subject
 // names it in errors.
 func (s *Store) open(it store.Item, subject string, at time.Time) (incarnation int64, err error) {
-	of, err := s.readState(it)
+	state, err := s.readState(it)
 	switch {
 	case err != nil:
 		return 0, err
-	case it == nil || of.DeletedAt != 0:
+	case it == nil || state.DeletedAt != 0:
 		return 0, collab.Errorf(collab.NotFound, "%s does not exist", subject)
-	case of.Disabled:
+	case state.Disabled:
 		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", subject)
 	}
-	s.cached.Put(it.Key(), opened{of.Incarnation, it[keys.Removals] != nil}, at.Add(CacheTTL))
-	return of.Incarnation, nil
+	s.cached.Put(it.Key(), opened{state.Incarnation, it[keys.Removals] != nil}, at.Add(CacheTTL))
+	return state.Incarnation, nil
 }
 
-func (s *Store) readState(it store.Item) (of state, err error) {
-	err = it.Decode(&of)
-	of.Disabled = of.Disabled && !s.disabled
-	return of, err
+func (s *Store) readState(it store.Item) (result state, err error) {
+	err = it.Decode(&result)
+	result.Disabled = result.Disabled && !s.disabled
+	return result, err
 }
 
 // opened holds data that a process remembers about an enabled organization or document.
@@ -63,10 +63,10 @@ func (s *Store) seek(
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
 	_, cached := s.cached.Get(itself, now)
-	likely, known := s.cached.Last(itself)
+	likely, ok := s.cached.Last(itself)
 	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely.incarnation}
 	var ask []keys.Key
-	if known {
+	if ok {
 		ask = itemKeys(org)
 	}
 	if !cached {
@@ -76,7 +76,7 @@ func (s *Store) seek(
 		return org, found, err
 	}
 	incarnation, err := s.open(found[itself], organizationNamed(id), now)
-	if err != nil || known && incarnation == likely.incarnation {
+	if err != nil || ok && incarnation == likely.incarnation {
 		return org, found, err
 	}
 	org.Incarnation = incarnation
@@ -143,7 +143,7 @@ func (s *Store) openDocuments(
 		}
 		for _, id := range ids {
 			k := keys.Document(org, id)
-			if _, known := s.cached.Get(k, now); folder != "" || !known {
+			if _, ok := s.cached.Get(k, now); folder != "" || !ok {
 				itemKeys = append(itemKeys, k)
 			}
 		}
@@ -161,9 +161,9 @@ func (s *Store) openDocuments(
 	list := make([]collab.DocumentRef, 0, len(ids))
 	for _, id := range ids {
 		k := keys.Document(org, id)
-		last, known := s.cached.Get(k, now)
+		last, ok := s.cached.Get(k, now)
 		incarnation := last.incarnation
-		if it := found[k]; folder != "" || !known {
+		if it := found[k]; folder != "" || !ok {
 			if it != nil && folder != "" && it.Text(keys.Parent) != folder {
 				continue
 			}
@@ -198,8 +198,8 @@ func (s *Store) Current(
 // CheckOrganization returns NOT_FOUND if the organization does not exist in this incarnation, and
 // the errors of OpenOrganization.
 func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
-	is, err := s.OpenOrganization(ctx, org.Account, org.Organization)
-	if err == nil && is != org {
+	current, err := s.OpenOrganization(ctx, org.Account, org.Organization)
+	if err == nil && current != org {
 		err = collab.Errorf(collab.NotFound, "%s does not exist", organizationNamed(org.Organization))
 	}
 	return err

@@ -36,27 +36,27 @@ func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab
 func (s *Store) createOrOpen(ctx context.Context, k keys.Key, subject string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
 	for range createTries {
-		var life, of collab.Lifetime
-		life.Begin(of, now.UnixMilli())
+		var life, deleted collab.Lifetime
+		life.Begin(deleted, now.UnixMilli())
 		it := item(life)
-		there, err := s.Create(ctx, it)
+		existing, err := s.Create(ctx, it)
 		if err == nil {
-			err = there.Decode(&of)
+			err = existing.Decode(&deleted)
 		}
 		switch {
 		case err != nil:
 			return 0, err
-		case there == nil:
+		case existing == nil:
 			return s.open(it, subject, now)
-		case of.DeletedAt == 0:
-			return s.open(there, subject, now)
+		case deleted.DeletedAt == 0:
+			return s.open(existing, subject, now)
 		}
-		if err := settled(of, subject, now); err != nil {
+		if err := settled(deleted, subject, now); err != nil {
 			return 0, err
 		}
-		life.Begin(of, now.UnixMilli())
+		life.Begin(deleted, now.UnixMilli())
 		it, mark := item(life), s.NewMark()
-		refused, err := s.Write(ctx, store.Change(there, it, mark))
+		refused, err := s.Write(ctx, store.Change(existing, it, mark))
 		if err != nil {
 			return 0, err
 		}
@@ -74,8 +74,8 @@ const createTries = 5
 const staleRead = time.Second
 
 // settled returns UNAVAILABLE while other processes may trust that a deleted item exists.
-func settled(of collab.Lifetime, subject string, now time.Time) error {
-	left := time.UnixMilli(of.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
+func settled(life collab.Lifetime, subject string, now time.Time) error {
+	left := time.UnixMilli(life.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 // ListOrganizations yields the account's organizations after an id, in id order; an error comes
 // last. It reads most+1 at once, so that a caller that takes most learns whether more follow. It
 // reads with eventual consistency.
-func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
-	q := store.Scan{PK: keys.Organization(acct, "").PK, Keys: store.Children(keys.Organizations), Limit: most + 1}
+func (s *Store) ListOrganizations(ctx context.Context, acct, after string, limit int) iter.Seq2[collab.Organization, error] {
+	q := store.Scan{PK: keys.Organization(acct, "").PK, Keys: store.Children(keys.Organizations), Limit: limit + 1}
 	return store.List(ctx, s.Table, q, keys.Organizations, after, readOrganization)
 }

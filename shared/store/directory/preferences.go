@@ -43,17 +43,17 @@ func (s *Store) UserPreferences(
 // PreferencesOf returns the preferences that n pairs of a user and a document have, with eventual
 // consistency.
 func (s *Store) PreferencesOf(
-	ctx context.Context, n int, of func(i int) (user string, doc collab.DocumentRef),
+	ctx context.Context, n int, at func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.PreferencesSet, error) {
-	return s.preferences(ctx, n, false, of)
+	return s.preferences(ctx, n, false, at)
 }
 
 func (s *Store) preferences(
-	ctx context.Context, n int, strong bool, of func(i int) (user string, doc collab.DocumentRef),
+	ctx context.Context, n int, strong bool, at func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.PreferencesSet, error) {
 	itemKeys := make([]keys.Key, 0, 2*n)
 	for i := range n {
-		user, doc := of(i)
+		user, doc := at(i)
 		itemKeys = append(itemKeys, keys.Preference(doc.OrganizationRef, doc.Document, user), keys.OrganizationPreference(doc.OrganizationRef, user))
 	}
 	found, err := s.GetAll(ctx, itemKeys, strong)
@@ -67,7 +67,7 @@ func (s *Store) preferences(
 		if err := errors.Join(found[itemKeys[2*i]].Decode(&document), found[itemKeys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err
 		}
-		if _, doc := of(i); document.Incarnation != 0 && document.Incarnation != doc.Incarnation {
+		if _, doc := at(i); document.Incarnation != 0 && document.Incarnation != doc.Incarnation {
 			document.Preferences = collab.Preferences{}
 		}
 		list[i] = collab.PreferencesSet{Document: document.Preferences, Organization: organization.Preferences, Mail: organization.MailTimes}
@@ -95,7 +95,7 @@ func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []stri
 	for i, id := range ids {
 		list[i] = org.Document(id)
 		k := documentKey(list[i])
-		if last, known := s.cached.Get(k, s.Now()); known {
+		if last, ok := s.cached.Get(k, s.Now()); ok {
 			list[i].Incarnation = last.incarnation
 		} else {
 			itemKeys = append(itemKeys, k)
@@ -159,13 +159,13 @@ func (s *Store) setPreference(
 	return s.Write(ctx, store.Update(k, update, conditions...))
 }
 
-// ListPreferences returns up to most preferences that users have set, those for the organization
+// ListPreferences returns up to limit preferences that users have set, those for the organization
 // first, after a position. next is the position to continue at, nil at the end. It reads with
 // strong consistency.
 func (s *Store) ListPreferences(
-	ctx context.Context, org collab.OrganizationRef, at collab.PreferencePosition, most int,
+	ctx context.Context, org collab.OrganizationRef, at collab.PreferencePosition, limit int,
 ) (list []collab.UserPreferences, next *collab.PreferencePosition, err error) {
-	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Preferences), Limit: most, Strong: true}
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Preferences), Limit: limit, Strong: true}
 	if at.Documents {
 		q.PK, q.Keys = keys.PreferencePartition(org), store.Everything
 	}

@@ -63,8 +63,8 @@ func (s *Store) hidesNow(removal store.Item) bool {
 // mayRemove reports whether an organization or document had removals when this process opened it.
 // It is true if the process does not know.
 func (s *Store) mayRemove(k keys.Key) bool {
-	last, known := s.cached.Last(k)
-	return last.removals || !known
+	last, ok := s.cached.Last(k)
+	return last.removals || !ok
 }
 
 // IsRemoved reports whether a user was removed from an opened organization, and nothing in it is
@@ -152,7 +152,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		}
 		return []keys.Key{memberKey(in, user)}
 	}
-	there, err := s.GetAll(ctx, slices.Concat(collab.Map(users, places)...), true)
+	existing, err := s.GetAll(ctx, slices.Concat(collab.Map(users, places)...), true)
 	if err != nil {
 		store.All(len(users), func(i int) { errs[i] = err })
 		return errs
@@ -166,7 +166,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	}
 	remove := func(i int) error {
 		user := users[i]
-		found := slices.ContainsFunc(places(user), func(k keys.Key) bool { return there[k] != nil })
+		found := slices.ContainsFunc(places(user), func(k keys.Key) bool { return existing[k] != nil })
 		if found {
 			if err := record(user); err != nil {
 				return err
@@ -182,7 +182,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 			return errNoUser
 		}
 		for _, k := range places(user)[1:] {
-			if there[k] == nil {
+			if existing[k] == nil {
 				continue
 			}
 			if err := s.Delete(ctx, k); err != nil {

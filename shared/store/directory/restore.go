@@ -31,12 +31,12 @@ func readRemoval(in collab.Resource, it store.Item) Removal {
 	return Removal{User: it.Text(keys.RemovedUser), Folder: folder.Folder, At: it.Number(keys.LastUpdated), GrantOnly: !hides(it)}
 }
 
-// ListRemovals returns up to most users removed from a document, or from an organization and its
+// ListRemovals returns up to limit users removed from a document, or from an organization and its
 // folders, after a sort key. next is the sort key to continue after, "" at the end. It reads with
 // strong consistency.
-func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
+func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, limit int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: most, Strong: true,
+		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: limit, Strong: true,
 	})
 	for _, it := range items {
 		next = it.Text(keys.SK)
@@ -50,10 +50,10 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 	return list, next, err
 }
 
-// ListOpenings returns up to most openings of a document after a sort key, as ListRemovals does.
-func (s *Store) ListOpenings(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []Removal, next string, err error) {
+// ListOpenings returns up to limit openings of a document after a sort key, as ListRemovals does.
+func (s *Store) ListOpenings(ctx context.Context, doc collab.DocumentRef, after string, limit int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		Index: keys.IndexIn, PK: keys.OpeningsOf(doc), Keys: store.Everything.After(after), Limit: most,
+		Index: keys.IndexIn, PK: keys.OpeningsOf(doc), Keys: store.Everything.After(after), Limit: limit,
 	})
 	var users []string
 	for _, it := range items {
@@ -150,11 +150,11 @@ func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationR
 	if err != nil {
 		return false, err
 	}
-	there, times := set[0].Organization, set[0].Mail
+	existing, times := set[0].Organization, set[0].Mail
 	if u.Document != "" {
-		there, times = set[0].Document, collab.MailTimes{}
+		existing, times = set[0].Document, collab.MailTimes{}
 	}
-	wanted, exists := u.Channels(), there.Channels()
+	wanted, exists := u.Channels(), existing.Channels()
 	switch {
 	case !within(wanted, exists) && !within(exists, wanted):
 		return false, collab.Otherwise("config")
@@ -193,12 +193,12 @@ func (s *Store) RestoreGroup(
 	if err != nil {
 		return false, err
 	}
-	there := found[keys.Group(org, group)]
+	existing := found[keys.Group(org, group)]
 	var renamed error
-	if there != nil && name != nil && there.Text(keys.Name) != *name {
+	if existing != nil && name != nil && existing.Text(keys.Name) != *name {
 		renamed = collab.Otherwise("groupName")
 	}
-	if there == nil {
+	if existing == nil {
 		name := cmp.Or(name, &group)
 		errs := s.ChangeGroups(ctx, req, org, []string{group}, func(_ int, g *collab.UserGroup) { g.Name = *name })
 		if errs[0] != nil {
@@ -206,7 +206,7 @@ func (s *Store) RestoreGroup(
 		}
 	}
 	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool { return found[keys.GroupUser(org, group, u)] != nil })
-	return there == nil || len(missing) > 0, cmp.Or(append(s.AddGroupUsers(ctx, req, org, group, missing), renamed)...)
+	return existing == nil || len(missing) > 0, cmp.Or(append(s.AddGroupUsers(ctx, req, org, group, missing), renamed)...)
 }
 
 // Imported returns which things of a kind imports added or found. It reads with strong consistency.

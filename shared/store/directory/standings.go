@@ -62,18 +62,18 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.readState(found[itself])
+	state, err := s.readState(found[itself])
 	if err != nil {
 		return nil, err
 	}
-	there := found[itself] != nil && of.DeletedAt == 0 && of.Incarnation == org.Incarnation
+	exists := found[itself] != nil && state.DeletedAt == 0 && state.Incarnation == org.Incarnation
 	removals := found[itself][keys.Removals] != nil && !full
 
 	var list []asked
 	access := map[int]collab.Access{} // of documents, their own
 	for i, ref := range q.Documents {
 		a := asked{document: &q.Documents[i], in: collab.RootFolder}
-		if it := found[documentKey(ref)]; it != nil && there {
+		if it := found[documentKey(ref)]; it != nil && exists {
 			d, err := readDocument(it)
 			if err != nil {
 				return nil, err
@@ -208,19 +208,19 @@ func (s *Store) standings(
 		}
 		return g, err
 	}
-	of := &collab.Standings{Members: map[string]*collab.Grant{}}
+	all := &collab.Standings{Members: map[string]*collab.Grant{}}
 	for _, u := range q.Users {
 		g, err := grant(keys.Member(org, u))
 		if err != nil {
 			return nil, err
 		}
-		of.Members[u] = g
+		all.Members[u] = g
 	}
 	for _, a := range list {
 		var by []collab.Standing
 		for _, u := range q.Users {
 			with := a.standing
-			with.User, with.Member, with.RemovedFromAll = u, of.Members[u], s.hidesNow(found[keys.Removed(org, u)])
+			with.User, with.Member, with.RemovedFromAll = u, all.Members[u], s.hidesNow(found[keys.Removed(org, u)])
 			var on []keys.Key
 			if a.document != nil {
 				on = append(on, keys.DocumentGrant(*a.document, u))
@@ -241,12 +241,12 @@ func (s *Store) standings(
 			by = append(by, with)
 		}
 		if a.document != nil {
-			of.Documents = append(of.Documents, by)
+			all.Documents = append(all.Documents, by)
 		} else {
-			of.Folders = append(of.Folders, by)
+			all.Folders = append(all.Folders, by)
 		}
 	}
-	return of, nil
+	return all, nil
 }
 
 // listFolderGrants reads the first grants on folders of each user if there are more than few

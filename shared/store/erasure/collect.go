@@ -152,20 +152,20 @@ func (c *collection) show(ctx context.Context, f store.Found) error {
 				return err
 			}
 		}
-		of := collab.PersonalComment{Document: document, Annotation: f.Parts.Ann}
+		at := collab.PersonalComment{Document: document, Annotation: f.Parts.Ann}
 		if c.head == nil || f.Text(keys.Birth) != c.head.Text(keys.AddedBy) {
 			return nil
 		}
-		if err := f.Decode(&of.Comment); err != nil {
+		if err := f.Decode(&at.Comment); err != nil {
 			return err
 		}
-		of.ID = f.Parts.Comment
-		if of.AuthorID == c.user || names(of.TaggedUserContacts, c.user) {
-			d.Comment = &of
+		at.ID = f.Parts.Comment
+		if at.AuthorID == c.user || names(at.TaggedUserContacts, c.user) {
+			d.Comment = &at
 		}
-		for _, r := range of.Reactions {
+		for _, r := range at.Reactions {
 			if slices.Contains(r.Users, c.user) {
-				d.Reactions = append(d.Reactions, collab.PersonalReaction{Document: document, Annotation: of.Annotation, Comment: of.ID, Emoji: r.Emoji})
+				d.Reactions = append(d.Reactions, collab.PersonalReaction{Document: document, Annotation: at.Annotation, Comment: at.ID, Emoji: r.Emoji})
 			}
 		}
 		if d.Comment == nil && d.Reactions == nil {

@@ -97,9 +97,9 @@ func (r *pass) theirs(f store.Found) (id string, at collab.Millis, theirs bool) 
 	if f.Decode(&n) != nil {
 		return "", 0, false
 	}
-	of := n.Body.Value
+	recipient := n.Body.Value
 	alone := !n.All && len(n.To) > 0 && len(n.To) < collab.MaxAudience && !slices.ContainsFunc(n.To, func(u string) bool { return !r.ids[u] })
-	return of.ID, of.CreatedAt, of.CreatedAt <= r.before && of.ID != "" && (r.ids[of.ActionUser.UserID] || alone)
+	return recipient.ID, recipient.CreatedAt, recipient.CreatedAt <= r.before && recipient.ID != "" && (r.ids[recipient.ActionUser.UserID] || alone)
 }
 
 // change removes the users from an item, and then applies more unless it is nil. It reads the item

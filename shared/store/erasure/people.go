@@ -58,19 +58,19 @@ func (p *people) json(text, name, member string) string {
 		return text
 	}
 	changed := false
-	if of, ok := v.(map[string]any); ok && member != "" {
-		of[member], changed = p.value(member, of[member])
+	if object, ok := v.(map[string]any); ok && member != "" {
+		object[member], changed = p.value(member, object[member])
 	} else if member == "" {
 		v, changed = p.value(name, v)
 	}
 	if !changed {
 		return text
 	}
-	made, err := collab.EncodeJSON(v)
+	edited, err := collab.EncodeJSON(v)
 	if err != nil {
 		return text // decoded values always encode
 	}
-	return string(made)
+	return string(edited)
 }
 
 // value returns a JSON value without the users: in user objects, in fields named …UserId, and in
@@ -86,27 +86,27 @@ func (p *people) value(name string, v any) (_ any, changed bool) {
 			return collab.Erased(), true
 		}
 		for key, e := range of {
-			made, differs := p.value(key, e)
-			if of[key] = made; differs {
+			edited, differs := p.value(key, e)
+			if of[key] = edited; differs {
 				changed = true
 			}
 		}
 	case []any:
 		users := strings.HasSuffix(strings.ToLower(name), "userids")
-		kept := of[:0:0]
+		rest := of[:0:0]
 		for _, e := range of {
 			id, _ := e.(string)
-			if of, _ := e.(map[string]any); name == keys.Body && of != nil {
-				id, _ = of["userId"].(string)
+			if object, _ := e.(map[string]any); name == keys.Body && object != nil {
+				id, _ = object["userId"].(string)
 			}
 			if (users || name == keys.Body) && p.ids[id] {
 				changed = true
 				continue
 			}
-			made, differs := p.value(name, e)
-			kept, changed = append(kept, made), changed || differs
+			edited, differs := p.value(name, e)
+			rest, changed = append(rest, edited), changed || differs
 		}
-		return kept, changed
+		return rest, changed
 	case string:
 		if p.ids[of] && strings.HasSuffix(name, "UserId") {
 			return collab.ErasedUser, true

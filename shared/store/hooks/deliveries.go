@@ -50,12 +50,12 @@ func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.
 // Delivery returns the delivery of an event to an endpoint. It returns NOT_FOUND if there is none,
 // or if it has expired.
 func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string) (d collab.Delivery, err error) {
-	kept, fresh := keptKey(e, event), newKey(e, event)
-	found, err := s.GetAll(ctx, []keys.Key{kept, fresh}, true)
+	stored, fresh := keptKey(e, event), newKey(e, event)
+	found, err := s.GetAll(ctx, []keys.Key{stored, fresh}, true)
 	if err != nil {
 		return d, err
 	}
-	for _, k := range []keys.Key{kept, fresh} {
+	for _, k := range []keys.Key{stored, fresh} {
 		if found[k] != nil {
 			return readDelivery(e.WebhookID, found[k])
 		}
@@ -75,23 +75,23 @@ func (s *Store) NewDeliveries(
 		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: itemKeys, Limit: limit - len(list), Strong: true}); err != nil {
 			return nil, false, err
 		}
-		kept := make([]keys.Key, len(items))
+		stored := make([]keys.Key, len(items))
 		for i, it := range items {
-			kept[i], itemKeys = keptKey(e, it.Text(keys.SK)), itemKeys.After(it.Text(keys.SK))
+			stored[i], itemKeys = keptKey(e, it.Text(keys.SK)), itemKeys.After(it.Text(keys.SK))
 		}
-		found, err := s.GetAll(ctx, kept, false)
+		found, err := s.GetAll(ctx, stored, false)
 		if err != nil {
 			return nil, false, err
 		}
 		for i, it := range items {
 			d, err := readDelivery(e.WebhookID, it)
-			switch there := found[kept[i]]; {
+			switch existing := found[stored[i]]; {
 			case err != nil:
 				skip(err)
-			case there == nil:
+			case existing == nil:
 				list = append(list, d)
 			default:
-				if err := s.attempted(ctx, e, there, skip); err != nil {
+				if err := s.attempted(ctx, e, existing, skip); err != nil {
 					return nil, false, err
 				}
 			}
@@ -101,16 +101,16 @@ func (s *Store) NewDeliveries(
 }
 
 // attempted deletes the new item of a kept delivery, and writes a pointer if it waits.
-func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.Item, skip func(error)) error {
-	d, err := readDelivery(e.WebhookID, kept)
+func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, stored store.Item, skip func(error)) error {
+	d, err := readDelivery(e.WebhookID, stored)
 	if err != nil {
 		skip(err)
 	} else if d.State == collab.DeliveryPending {
-		if err := s.Put(ctx, waitingItem(kept.Key(), d)); err != nil {
+		if err := s.Put(ctx, waitingItem(stored.Key(), d)); err != nil {
 			return err
 		}
 	}
-	return s.Delete(ctx, newKey(e, kept.Text(keys.SK)))
+	return s.Delete(ctx, newKey(e, stored.Text(keys.SK)))
 }
 
 // SaveDelivery updates a delivery from before to after. It does nothing if before is out of date.
@@ -121,12 +121,12 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 	}
 	after.LastUpdated, after.Rev = s.Millis(), 1
 	it := deliveryItem(keptKey(e, after.EventID), after)
-	there, err := s.Create(ctx, it)
+	existing, err := s.Create(ctx, it)
 	if err != nil {
 		return err
 	}
-	if there != nil {
-		it = there
+	if existing != nil {
+		it = existing
 	}
 	return s.attempted(ctx, e, it, func(error) {})
 }

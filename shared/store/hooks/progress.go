@@ -24,16 +24,16 @@ type Progress struct {
 
 // ProgressOf returns the progress of an endpoint by its task, which may be nil.
 func ProgressOf(t *task.Task, w collab.Webhook) (p Progress, err error) {
-	of := [2]collab.Millis{w.CreatedAt, w.LastUpdated}
+	name := [2]collab.Millis{w.CreatedAt, w.LastUpdated}
 	if t != nil && t.State != "" {
 		if err := json.Unmarshal([]byte(t.State), &p); err != nil {
 			return p, store.Unreadable(keys.Task(t.TaskRef), err)
 		}
 	}
-	if p.Of[0] != of[0] || p.Of[1] != of[1] && !w.Disabled {
+	if p.Of[0] != name[0] || p.Of[1] != name[1] && !w.Disabled {
 		p = Progress{}
 	}
-	p.Of = of
+	p.Of = name
 	return p, nil
 }
 

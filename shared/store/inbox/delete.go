@@ -17,10 +17,10 @@ const OutOfInbox = "deleted out of the inbox"
 // DeleteNotification deletes a notification from a user's inbox, or for everyone if user is "". It
 // does nothing if no notification has this id and time. Inbox entries remain until they expire,
 // without a notification.
-func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification) error {
-	it, n, err := s.notification(ctx, org, of.ID)
+func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, notification outbox.JobNotification) error {
+	it, n, err := s.notification(ctx, org, notification.ID)
 	switch {
-	case collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At:
+	case collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != notification.At:
 		return nil
 	case err != nil:
 		return err

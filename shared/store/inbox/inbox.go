@@ -69,13 +69,13 @@ func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n co
 			Mentioned: to[i].Mentioned, Following: to[i].Following, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
 			Hidden: to[i].Hidden, Notices: to[i].Notices, Address: to[i].Address, Verify: to[i].Verify,
 		}
-		there, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
-		if err != nil || there == nil {
+		existing, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
+		if err != nil || existing == nil {
 			return err
 		}
-		var is inboxItem
-		err = there.Decode(&is)
-		to[i].Notices = is.Notices
+		var item inboxItem
+		err = existing.Decode(&item)
+		to[i].Notices = item.Notices
 		return err
 	})
 }
@@ -145,16 +145,16 @@ func (r *Reader) Notifications(
 		}
 		var pointers []pointer
 		var more bool
-		var did *states // of an unread list
+		var read *states // of an unread list
 		g, within := errgroup.WithContext(ctx)
 		g.Go(func() (err error) {
 			pointers, more, err = r.pointers(within, r.org, q, position, atOnce)
 			return err
 		})
 		if q.Unread {
-			did = &states{}
+			read = &states{}
 			g.Go(func() (err error) {
-				did.until, err = r.readUntil(within)
+				read.until, err = r.readUntil(within)
 				return err
 			})
 		}
@@ -168,18 +168,18 @@ func (r *Reader) Notifications(
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool { return !p.Hidden })
 		if q.Unread {
-			q.After = max(q.After, did.until.unreadFrom())
+			q.After = max(q.After, read.until.unreadFrom())
 			more = more && (q.Earliest || last.at >= q.After)
-			if did.by, err = r.did(ctx, r.org, r.user, pointers); err != nil {
+			if read.by, err = r.setStates(ctx, r.org, r.user, pointers); err != nil {
 				return nil, "", err
 			}
-			pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 })
+			pointers = collab.Where(pointers, func(p pointer) bool { return read.state(p).ReadAt == 0 })
 			if wanted := limit - len(list); len(pointers) > wanted {
 				pointers, more = pointers[:wanted], true
 				position = pointers[wanted-1].sk
 			}
 		}
-		entries, n, err := r.entries(ctx, q, pointers, did)
+		entries, n, err := r.entries(ctx, q, pointers, read)
 		if err != nil {
 			return nil, "", err
 		}
@@ -215,7 +215,7 @@ func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]b
 	defer r.mu.Unlock()
 	var documents []string
 	for _, p := range pointers {
-		if _, known := r.unwanteds[p.Document]; p.toAll && !known && !slices.Contains(documents, p.Document) {
+		if _, ok := r.unwanteds[p.Document]; p.toAll && !ok && !slices.Contains(documents, p.Document) {
 			documents = append(documents, p.Document)
 		}
 	}
@@ -332,13 +332,13 @@ func (s *Store) named(
 // many as fit in half of the page of the request, at least one. The other half is for their
 // threads. If known is nil, it reads the actions.
 func (r *Reader) entries(
-	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
+	ctx context.Context, q collab.NotificationQuery, pointers []pointer, read *states,
 ) (list []collab.InboxEntry, n int, err error) {
 	if len(pointers) == 0 {
 		return nil, 0, nil
 	}
 	half := collab.UsageOf(ctx).PageLeft() / 2
-	did := collab.Deref(known)
+	marks := collab.Deref(read)
 	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(r.org, p.id) })
 	var found map[keys.Key]store.Item
 	var current map[collab.DocumentRef]bool
@@ -354,8 +354,8 @@ func (r *Reader) entries(
 	})
 	if q.User != "" {
 		g.Go(func() (err error) {
-			if known == nil {
-				did, err = r.states(within, pointers)
+			if read == nil {
+				marks, err = r.states(within, pointers)
 			}
 			return err
 		})
@@ -380,15 +380,15 @@ func (r *Reader) entries(
 		if err := it.Decode(&v); err != nil {
 			return nil, 0, err
 		}
-		did := did.of(p)
+		state := marks.state(p)
 		e := collab.InboxEntry{
 			Notification: v.Body.Value, To: v.To, ToAll: p.toAll || v.All && q.User == "", Mentioned: p.Mentioned, Following: p.Following,
-			Address: p.Address, Verify: p.Verify, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
+			Address: p.Address, Verify: p.Verify, ReadAt: state.ReadAt, ClickedAt: state.ClickedAt, Position: p.sk,
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
 			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk,
-			v.DeletedAt != 0, did.DeletedAt != 0,
+			v.DeletedAt != 0, state.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			q.User != "" && !current[e.Document(r.org)],
 			p.toAll && (e.ActionUser.UserID == q.User || unwanted[e.DocumentID]):
@@ -467,13 +467,13 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 		}
 		for _, u := range users {
 			state := keys.NotificationState(org, u, n.CreatedAt, n.ID)
-			var did stateItem
+			var marks stateItem
 			clicked := false
 			unread := found[state][keys.ReadAt] == nil
-			write, err := store.Rewritten(state, found[state], req.Mark(), &did, func(did *stateItem, _ bool) error {
-				did.ReadAt, did.Unread, did.Expires = cmp.Or(did.ReadAt, s.Millis()), 0, expiry(n.CreatedAt)
-				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
-					did.ClickedAt = s.Millis()
+			write, err := store.Rewritten(state, found[state], req.Mark(), &marks, func(m *stateItem, _ bool) error {
+				m.ReadAt, m.Unread, m.Expires = cmp.Or(m.ReadAt, s.Millis()), 0, expiry(n.CreatedAt)
+				if clicked = m.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
+					m.ClickedAt = s.Millis()
 				}
 				return nil
 			})
@@ -509,16 +509,16 @@ func (s *Store) unread(
 ) ([]store.Write, error) {
 	state, all := keys.NotificationState(org, user, n.CreatedAt, n.ID), keys.ReadUntil(org, user)
 	read, err := s.Get(ctx, all)
-	var did stateItem
+	var marks stateItem
 	var until untilItem
-	if err = cmp.Or(err, found[state].Decode(&did), read.Decode(&until)); err != nil {
+	if err = cmp.Or(err, found[state].Decode(&marks), read.Decode(&until)); err != nil {
 		return nil, err
 	}
-	if (states{until, map[string]stateItem{state.SK: did}}).of(pointer{sk: state.SK, at: n.CreatedAt}).ReadAt == 0 {
+	if (states{until, map[string]stateItem{state.SK: marks}}).state(pointer{sk: state.SK, at: n.CreatedAt}).ReadAt == 0 {
 		return nil, nil
 	}
-	marked, err := store.Rewritten(state, found[state], mark, &did, func(did *stateItem, _ bool) error {
-		did.ReadAt, did.Unread, did.Expires = 0, until.Times+1, expiry(n.CreatedAt)
+	marked, err := store.Rewritten(state, found[state], mark, &marks, func(m *stateItem, _ bool) error {
+		m.ReadAt, m.Unread, m.Expires = 0, until.Times+1, expiry(n.CreatedAt)
 		return nil
 	})
 	if err != nil || n.CreatedAt > until.Until {

@@ -49,13 +49,13 @@ func (r *Reader) ToNotify(ctx context.Context, from, channel, notice string) (*T
 			pointers = append(pointers, p)
 		}
 	}
-	did, err := r.states(ctx, pointers)
+	marks, err := r.states(ctx, pointers)
 	if err != nil {
 		return nil, err
 	}
-	list := &ToNotify{Ended: map[string][]string{}, reader: r, channel: channel, did: did}
+	list := &ToNotify{Ended: map[string][]string{}, reader: r, channel: channel, did: marks}
 	list.pointers = collab.Where(pointers, func(p pointer) bool {
-		read := did.of(p).ReadAt != 0
+		read := marks.state(p).ReadAt != 0
 		if read {
 			list.End(WhySeen, p.sk)
 		}
@@ -112,7 +112,7 @@ func (t *ToNotify) Finish(ctx context.Context) error {
 
 // Tell records an event about entries, and ends their wait, in one transaction. It returns false,
 // and writes nothing, if one of them was deleted or does not wait anymore.
-func (t *ToNotify) Tell(ctx context.Context, ev *collab.Event, positions []string) (told bool, err error) {
+func (t *ToNotify) Tell(ctx context.Context, ev *collab.Event, positions []string) (recorded bool, err error) {
 	writes := t.reader.outbox.Record(ev)
 	for _, position := range positions {
 		writes = append(writes, t.ended("", position))

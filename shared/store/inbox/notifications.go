@@ -120,16 +120,16 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 		return false, err
 	}
 	it := itemOf(org, n, false, users)
-	there, err := s.Create(ctx, it)
-	if err == nil && there[keys.DeletedAt] != nil && !deletedFor(there, n.CreatedAt) {
+	existing, err := s.Create(ctx, it)
+	if err == nil && existing[keys.DeletedAt] != nil && !deletedFor(existing, n.CreatedAt) {
 		var refused *store.Refusal
-		if refused, err = s.Write(ctx, store.Replace(there, it, keys.DeletedAt)); refused != nil {
-			there = refused.Of[0].There
+		if refused, err = s.Write(ctx, store.Replace(existing, it, keys.DeletedAt)); refused != nil {
+			existing = refused.Of[0].There
 		} else {
-			there = nil
+			existing = nil
 		}
 	}
-	if err == nil && deletedFor(there, n.CreatedAt) {
+	if err == nil && deletedFor(existing, n.CreatedAt) {
 		return false, s.Delete(ctx, listed(org, n).Key())
 	}
 	return err == nil, err

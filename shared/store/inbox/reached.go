@@ -44,14 +44,14 @@ func (s *Store) Reached(
 	}
 	all := make(map[string]Reached, len(users))
 	for _, u := range users {
-		var did stateItem
-		var is inboxItem
-		if err := cmp.Or(found[state(u)].Decode(&did), found[entry(u)].Decode(&is)); err != nil {
+		var marks stateItem
+		var item inboxItem
+		if err := cmp.Or(found[state(u)].Decode(&marks), found[entry(u)].Decode(&item)); err != nil {
 			return nil, err
 		}
 		all[u] = Reached{
-			found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Notices[collab.EmailChannel] != "", is.EndedAt, is.Why,
-			further(found[entry(u)], is.Notices),
+			found[entry(u)] != nil && !item.Hidden, marks.ReadAt, marks.DeletedAt, item.Notices[collab.EmailChannel] != "", item.EndedAt, item.Why,
+			further(found[entry(u)], item.Notices),
 		}
 	}
 	return all, nil

@@ -30,28 +30,28 @@ type states struct {
 }
 
 // of returns the user's actions on the notification of a pointer.
-func (s states) of(p pointer) stateItem {
-	did := s.by[p.sk]
-	if p.at <= s.until.Until && did.Unread != s.until.Times+1 {
-		did.ReadAt = cmp.Or(did.ReadAt, s.until.Until)
+func (s states) state(p pointer) stateItem {
+	state := s.by[p.sk]
+	if p.at <= s.until.Until && state.Unread != s.until.Times+1 {
+		state.ReadAt = cmp.Or(state.ReadAt, s.until.Until)
 	}
-	return did
+	return state
 }
 
-func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err error) {
+func (r *Reader) states(ctx context.Context, pointers []pointer) (marks states, err error) {
 	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
-			of.until, err = r.readUntil(ctx)
+			marks.until, err = r.readUntil(ctx)
 			return err
 		}
-		of.by, err = r.did(ctx, r.org, r.user, pointers)
+		marks.by, err = r.setStates(ctx, r.org, r.user, pointers)
 		return err
 	})
-	return of, err
+	return marks, err
 }
 
 // did returns a user's actions on single notifications, with strong consistency.
-func (s *Store) did(
+func (s *Store) setStates(
 	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer,
 ) (by map[string]stateItem, err error) {
 	if len(pointers) == 0 {
@@ -64,11 +64,11 @@ func (s *Store) did(
 	items, err := s.Query(ctx, q)
 	by = make(map[string]stateItem, len(items))
 	for _, it := range items {
-		var did stateItem
-		if err := it.Decode(&did); err != nil {
+		var state stateItem
+		if err := it.Decode(&state); err != nil {
 			return nil, err
 		}
-		by[it.Text(keys.SK)] = did
+		by[it.Text(keys.SK)] = state
 	}
 	return by, err
 }
@@ -86,7 +86,7 @@ func (r *Reader) Unread(
 	ctx context.Context, position string, sees func(documents []string) (own, all map[string]bool, err error),
 ) (positions []string, next string, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}
-	var did states
+	var marks states
 	for atOnce, looked := MostUnread+1, 0; ; atOnce *= 2 {
 		var pointers []pointer
 		var more bool
@@ -95,25 +95,25 @@ func (r *Reader) Unread(
 			case i == 0:
 				pointers, more, err = r.pointers(ctx, r.org, q, position, min(atOnce, inboxExamined-looked))
 			default:
-				did.until, err = r.readUntil(ctx)
+				marks.until, err = r.readUntil(ctx)
 			}
 			return err
 		})
 		if err != nil {
 			return nil, "", err
 		}
-		q.After = did.until.unreadFrom()
+		q.After = marks.until.unreadFrom()
 		if looked += len(pointers); more {
 			position = pointers[len(pointers)-1].sk
 			more = pointers[len(pointers)-1].at >= q.After
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool { return p.at >= q.After })
-		if did.by, err = r.did(ctx, r.org, r.user, pointers); err != nil {
+		if marks.by, err = r.setStates(ctx, r.org, r.user, pointers); err != nil {
 			return nil, "", err
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool {
-			of := did.of(p)
-			return !p.Hidden && of.ReadAt == 0 && of.DeletedAt == 0 && !(p.toAll && p.Actor == r.user)
+			state := marks.state(p)
+			return !p.Hidden && state.ReadAt == 0 && state.DeletedAt == 0 && !(p.toAll && p.Actor == r.user)
 		})
 		if pointers, err = r.counted(ctx, pointers, sees); err != nil {
 			return nil, "", err
@@ -164,11 +164,11 @@ func (r *Reader) counted(
 // ReadUntil marks all notifications of a user until a time as read, also those marked as unread. An
 // earlier call with a later time wins.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
-	said := expression.Name(keys.ReadAt)
+	readAt := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),
-		expression.Set(said, expression.Value(until)).Set(expression.Name(keys.Expires), expression.Value(expiry(s.Millis()))).
+		expression.Set(readAt, expression.Value(until)).Set(expression.Name(keys.Expires), expression.Value(expiry(s.Millis()))).
 			Add(expression.Name("ver"), expression.Value(1)).Add(expression.Name(keys.Rev), expression.Value(1)).Remove(expression.Name("old")),
-		expression.AttributeNotExists(said).Or(said.LessThanEqual(expression.Value(until)))))
+		expression.AttributeNotExists(readAt).Or(readAt.LessThanEqual(expression.Value(until)))))
 	return err
 }
 
@@ -209,11 +209,11 @@ func (s *Store) readPointers(ctx context.Context, doc collab.DocumentRef, user s
 	if len(pointers) == 0 {
 		return nil
 	}
-	did, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
+	marks, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
 	if err != nil {
 		return err
 	}
-	pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 && did.of(p).DeletedAt == 0 })
+	pointers = collab.Where(pointers, func(p pointer) bool { return marks.state(p).ReadAt == 0 && marks.state(p).DeletedAt == 0 })
 	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
 		p := pointers[i]
 		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).

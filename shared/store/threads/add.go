@@ -272,17 +272,17 @@ func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	for i, c := range a.comments {
-		there := found[a.items[i].Key()]
+		existing := found[a.items[i].Key()]
 		switch {
-		case there == nil:
-		case a.mine(there):
+		case existing == nil:
+		case a.mine(existing):
 			return a.recall(ctx)
 		default:
 			head, err := a.s.Get(ctx, headKey(a.doc, a.ann))
 			if err != nil {
 				return false, err
 			}
-			if belongs(there, head) {
+			if belongs(existing, head) {
 				return false, a.exists(c.ID)
 			}
 		}

@@ -15,15 +15,15 @@ import (
 // comes last. It reads most+1 at a time, with strong consistency. It returns NOT_FOUND if the
 // annotation does not exist.
 func (s *Store) ListComments(
-	ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
+	ctx context.Context, doc collab.DocumentRef, ann string, after int64, limit int,
 ) iter.Seq2[collab.Comment, error] {
 	return func(yield func(collab.Comment, error) bool) {
 		k := headKey(doc, ann)
-		q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: most + 2, Strong: true}
+		q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: limit + 2, Strong: true}
 		var head store.Item // first item of the thread
 		var err error
 		if after > 0 {
-			q.Keys, q.Limit = q.Keys.After(commentKey(doc, ann, after).SK), most+1
+			q.Keys, q.Limit = q.Keys.After(commentKey(doc, ann, after).SK), limit+1
 			head, err = s.Get(ctx, k)
 		}
 		if err == nil {
@@ -35,8 +35,8 @@ func (s *Store) ListComments(
 					head = it
 					continue
 				}
-				c, is, failed := commentOf(it, failed, head)
-				if is && !yield(c, failed) {
+				c, ok, failed := commentOf(it, failed, head)
+				if ok && !yield(c, failed) {
 					return
 				}
 			}
@@ -87,14 +87,14 @@ func (s *Store) SomeComments(
 	return comments, n, nil
 }
 
-// RecentComments returns an annotation with up to most of its last comments with ids below
+// RecentComments returns an annotation with up to limit of its last comments with ids below
 // before, in id order. It returns nil if the annotation does not exist. It may miss changes of the
 // last second.
 func (s *Store) RecentComments(
-	ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int,
+	ctx context.Context, doc collab.DocumentRef, ann string, before int64, limit int,
 ) (*collab.Thread, error) {
 	first := commentKey(doc, ann, 0)
-	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
+	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: limit}
 	head := collab.Later(ctx, func() (store.Item, error) {
 		k := headKey(doc, ann)
 		found, err := s.GetAll(ctx, []keys.Key{k}, false)
@@ -105,34 +105,34 @@ func (s *Store) RecentComments(
 	})
 	t := &collab.Thread{Document: doc.Document}
 	for it, failed := range s.Items(ctx, q) {
-		of, err := head()
-		if err != nil || of == nil {
+		item, err := head()
+		if err != nil || item == nil {
 			return nil, err
 		}
-		c, is, err := commentOf(it, failed, of)
+		c, ok, err := commentOf(it, failed, item)
 		if err != nil {
 			return nil, err
 		}
-		if !is {
+		if !ok {
 			continue
 		}
-		if t.Comments = append(t.Comments, c); len(t.Comments) == most {
+		if t.Comments = append(t.Comments, c); len(t.Comments) == limit {
 			break
 		}
 	}
-	of, err := head()
-	if err != nil || of == nil {
+	item, err := head()
+	if err != nil || item == nil {
 		return nil, err
 	}
 	slices.Reverse(t.Comments)
-	t.Annotation, err = readHead(of)
+	t.Annotation, err = readHead(item)
 	return t, err
 }
 
-// Latest returns the annotation of a part with up to most of its last comments, in id order. It
+// Latest returns the annotation of a part with up to limit of its last comments, in id order. It
 // also returns the time until which a user has read it, 0 for never. The thread is nil if it does
 // not exist. Latest reads at most 1 MB of comments, and may miss read states of the last second.
-func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
+func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, limit int) (*collab.Thread, collab.Millis, error) {
 	var head store.Item
 	var items []store.Item
 	var states *readStates
@@ -145,7 +145,7 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 		case 1:
 			first := commentKey(p.Document, p.Annotation, 0)
 			items, _, err = s.QueryPage(ctx, store.Scan{
-				PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(k.SK).To}, Newest: true, Limit: most, Strong: true,
+				PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(k.SK).To}, Newest: true, Limit: limit, Strong: true,
 			})
 		default:
 			states, err = s.readStatesIn(ctx, p.Document, user, []string{p.Annotation})
@@ -160,11 +160,11 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 		return nil, 0, err
 	}
 	for _, it := range slices.Backward(items) {
-		c, is, err := commentOf(it, nil, head)
+		c, ok, err := commentOf(it, nil, head)
 		if err != nil {
 			return nil, 0, err
 		}
-		if is {
+		if ok {
 			t.Comments = append(t.Comments, c)
 		}
 	}
@@ -173,7 +173,7 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 
 // commentOf decodes a comment of a head, or returns failed. is is false for items to skip: from a
 // later version, or not of this head.
-func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {
+func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, ok bool, err error) {
 	if failed != nil {
 		return c, true, failed
 	}

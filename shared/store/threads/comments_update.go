@@ -134,7 +134,7 @@ func (u *commentUpdate) compute(
 		if before.WrittenBy(u.req.Mark()) {
 			continue // by an earlier attempt
 		}
-		was, c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
+		old, c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
 		if err != nil {
 			u.fail(ids[i], err)
 			continue
@@ -144,7 +144,7 @@ func (u *commentUpdate) compute(
 			break
 		}
 		writes = append(writes, store.Change(before, after, u.req.Mark(), keys.Rev, keys.AddedBy))
-		were, changed, read = append(were, was), append(changed, c), append(read, before)
+		were, changed, read = append(were, old), append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
@@ -188,14 +188,14 @@ func (u *commentUpdate) compute(
 // changedComment returns a stored comment before and after change, and its new item.
 func changedComment(
 	doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error,
-) (was, c collab.Comment, after store.Item, err error) {
-	if was, err = readComment(before); err != nil {
-		return was, c, nil, err
+) (old, c collab.Comment, after store.Item, err error) {
+	if old, err = readComment(before); err != nil {
+		return old, c, nil, err
 	}
-	c = was
+	c = old
 	if err = change(&c); err != nil {
-		return was, c, nil, err
+		return old, c, nil, err
 	}
 	changed, err := commentItem(doc, ann, &c, "comment "+strconv.FormatInt(c.ID, 10))
-	return was, c, store.Overlay[collab.Comment](before, changed), err
+	return old, c, store.Overlay[collab.Comment](before, changed), err
 }

@@ -44,7 +44,7 @@ func (s *Store) Count(
 }
 
 func (s *Store) countIn(
-	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, most int,
+	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, limit int,
 ) (n collab.AnnotationCount, err error) {
 	var states *readStates
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
@@ -94,8 +94,8 @@ func (s *Store) countIn(
 			break
 		}
 	}
-	if len(restricted) > most {
-		restricted, n.TotalIsAtLeast, n.UnreadAtLeast = restricted[:most], true, user != ""
+	if len(restricted) > limit {
+		restricted, n.TotalIsAtLeast, n.UnreadAtLeast = restricted[:limit], true, user != ""
 	}
 	if restricted, err = s.visibleOf(ctx, restricted, viewers); err != nil {
 		return n, err
@@ -104,8 +104,8 @@ func (s *Store) countIn(
 		e, _ := p.entryOf(it)
 		count(e, it)
 	}
-	if len(unsure) > most {
-		unsure, n.UnreadAtLeast = unsure[:most], true
+	if len(unsure) > limit {
+		unsure, n.UnreadAtLeast = unsure[:limit], true
 	}
 	var mu sync.Mutex
 	var unread []keys.Key

@@ -202,10 +202,10 @@ func (s *Store) deleteHead(
 	}
 	var ev *collab.Event
 	if d.Notify {
-		of := collab.In(doc)
-		of.ID, of.Time = req.IDs.For(n, a.ID), req.Millis()
-		of.Describe(collab.AnnotationDeleted, &a)
-		ev = &of
+		event := collab.In(doc)
+		event.ID, event.Time = req.IDs.For(n, a.ID), req.Millis()
+		event.Describe(collab.AnnotationDeleted, &a)
+		ev = &event
 	}
 	refused, err := s.Outbox.Commit(ctx, req, []store.Write{
 		store.DeleteRead(head, same...), s.leftLookUp(doc, a.ID), s.leftWrite(ctx, doc, &a, true),
@@ -213,8 +213,8 @@ func (s *Store) deleteHead(
 	if err != nil || refused == nil || len(same) == 1 {
 		return err
 	}
-	if there := refused.Of[0].There; there != nil && birth(there) == birth(head) {
-		return s.deleteHead(ctx, req, doc, there, n, d, false)
+	if existing := refused.Of[0].There; existing != nil && birth(existing) == birth(head) {
+		return s.deleteHead(ctx, req, doc, existing, n, d, false)
 	}
 	return nil
 }
@@ -510,8 +510,8 @@ func (d *commentDeletion) try(ctx context.Context, planned []outbox.JobComment) 
 }
 
 // Sweep deletes comments of earlier heads of a thread, which was deleted or added again. It deletes
-// up to most comments, and reports whether none is left.
-func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
+// up to limit comments, and reports whether none is left.
+func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, limit int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)
 	if err != nil {
@@ -527,7 +527,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 		if belongs(it, head) {
 			continue
 		}
-		if len(gone) == most {
+		if len(gone) == limit {
 			done = false
 			break
 		}

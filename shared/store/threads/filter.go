@@ -70,8 +70,8 @@ func needsScan(q *collab.AnnotationQuery) bool {
 
 // holds reports whether a thread matches the filter of a query.
 func (f *filter) holds(q *collab.AnnotationQuery, t *collab.Thread) bool {
-	asked := f.asked(q)
-	return asked == nil || slices.ContainsFunc(asked, func(value string) bool { return f.has(t, value) })
+	values := f.asked(q)
+	return values == nil || slices.ContainsFunc(values, func(value string) bool { return f.has(t, value) })
 }
 
 // window is an inclusive condition on a time of an annotation.
@@ -124,14 +124,14 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 // filters on attributes that the index does not project.
 func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 	projected := keys.IndexOf(index).Projected
-	var asked []*filter
+	var projectedFilters []*filter
 	for _, f := range filters {
 		if f.list != nil && f.asked(q) != nil && slices.Contains(projected, f.list.attribute) {
-			asked = append(asked, f)
+			projectedFilters = append(projectedFilters, f)
 		}
 	}
 	return func(it store.Item) bool {
-		for _, f := range asked {
+		for _, f := range projectedFilters {
 			if !slices.Contains(f.asked(q), it.Text(f.list.attribute)) {
 				return false
 			}

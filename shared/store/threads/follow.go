@@ -76,14 +76,14 @@ func (s *Store) Follow(
 		var v followersItem
 		changed := false
 		write, err := store.Rewritten(k, it, req.Mark(), &v, func(v *followersItem, _ bool) error {
-			was := v.Follows
-			before = collab.Map(users, was.Of)
+			previous := v.Follows
+			before = collab.Map(users, previous.Of)
 			for i, u := range users {
 				if before[i] != level {
 					v.Follows, changed = v.Follows.Set(u, level), true
 				}
 			}
-			return collab.CheckFollows(was, v.Follows, collab.MaxFollowers, req.Person != nil)
+			return collab.CheckFollows(previous, v.Follows, collab.MaxFollowers, req.Person != nil)
 		})
 		if err != nil || !changed {
 			return nil, err

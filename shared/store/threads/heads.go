@@ -8,19 +8,19 @@ import (
 	"collabdata/shared/store"
 )
 
-// Heads returns up to most annotations of a document without comments after a position, last
+// Heads returns up to limit annotations of a document without comments after a position, last
 // updated first. next is the position to continue at, "" at the end. It reads an index, which may
 // lag by a second.
 func (s *Store) Heads(
-	ctx context.Context, doc collab.DocumentRef, after string, most int,
+	ctx context.Context, doc collab.DocumentRef, after string, limit int,
 ) (list []collab.Annotation, next string, err error) {
-	limit := most
+	read := limit
 	if after != "" {
-		limit++ // the span ends with it
+		read++ // the span ends with it
 	}
 	keysBefore := store.Span{From: store.Everything.From, To: after}
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		Index: keys.IndexUpd, PK: keys.DocumentPartition(doc), Keys: keysBefore, Limit: limit, Newest: true,
+		Index: keys.IndexUpd, PK: keys.DocumentPartition(doc), Keys: keysBefore, Limit: read, Newest: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -51,11 +51,11 @@ func (s *Store) Heads(
 	return list, next, nil
 }
 
-// DocumentsWith returns up to most documents of an organization with an annotation of an id, also
+// DocumentsWith returns up to limit documents of an organization with an annotation of an id, also
 // if the annotation was deleted within LeftFor or with its document. It reads with strong
 // consistency.
-func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
-	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
+func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, limit int) ([]collab.DocumentRef, error) {
+	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: limit, Strong: true})
 	if err != nil {
 		return nil, err
 	}

@@ -29,10 +29,10 @@ type left struct {
 
 // leftWrite returns the write that records that an annotation is deleted or narrowed now. It
 // belongs in the same transaction.
-func (s *Store) leftWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
+func (s *Store) leftWrite(ctx context.Context, doc collab.DocumentRef, before *collab.Annotation, deleted bool) store.Write {
 	now := s.Millis()
-	return store.Put(store.ItemOf(keys.AnnotationLeft(doc, now, was.ID), left{
-		Status: was.Status, CreatedAt: was.CreatedAt, CreatorID: was.CreatorID, StatusID: was.StatusID, Visibility: was.Visibility,
+	return store.Put(store.ItemOf(keys.AnnotationLeft(doc, now, before.ID), left{
+		Status: before.Status, CreatedAt: before.CreatedAt, CreatorID: before.CreatorID, StatusID: before.StatusID, Visibility: before.Visibility,
 		Deleted: deleted, Request: collab.RequestIDOf(ctx), Expires: (now + LeftFor.Milliseconds()) / 1000,
 	}))
 }
@@ -59,8 +59,8 @@ func (s *Store) leftLookUp(doc collab.DocumentRef, ann string) store.Write {
 func leads(look store.Item) bool { return look != nil && look[keys.Expires] == nil }
 
 // narrows reports whether a change may hide an annotation from some users.
-func narrows(was, is *collab.Annotation) bool {
-	return is.Visibility != nil && (was.CreatorID != is.CreatorID || !reflect.DeepEqual(was.Visibility, is.Visibility))
+func narrows(before, after *collab.Annotation) bool {
+	return after.Visibility != nil && (before.CreatorID != after.CreatorID || !reflect.DeepEqual(before.Visibility, after.Visibility))
 }
 
 // Limits on reading annotations that left a document.
@@ -101,7 +101,7 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 // more than LeftFor ago. most does not limit changed, because that would reveal hidden annotations.
 // It reads with eventual consistency.
 func (s *Store) Left(
-	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
+	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, limit int,
 ) (list []*collab.Thread, changed []string, err error) {
 	if after < s.Millis()-LeftFor.Milliseconds() {
 		return nil, nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is too long ago: read the document again")
@@ -110,13 +110,13 @@ func (s *Store) Left(
 		if sight == nil {
 			return nil, nil
 		}
-		of, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
-		return of[doc], err
+		viewers, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
+		return viewers[doc], err
 	})
 	latest := map[string]int{} // index in list, by id
 	moved := map[string]bool{}
 	examined := 0
-	for it, err := range s.Items(ctx, store.Scan{PK: keys.LeftPartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
+	for it, err := range s.Items(ctx, store.Scan{PK: keys.LeftPartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: limit + 1}) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -155,8 +155,8 @@ func (s *Store) Left(
 			continue
 		}
 		latest[t.ID] = len(list)
-		if list = append(list, t); len(list) > most {
-			return nil, nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read the document again", most)
+		if list = append(list, t); len(list) > limit {
+			return nil, nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read the document again", limit)
 		}
 	}
 	see, err := viewers()

@@ -94,9 +94,9 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	return list, w.sieve(ctx, list...)
 }
 
-// look reads up to most further documents of an id. If the query names documents, the second look
+// look reads up to limit further documents of an id. If the query names documents, the second look
 // reads all that are left.
-func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
+func (w *walk) look(ctx context.Context, l *lookUp, limit int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil
 	if w.q.Documents != nil && l.last != "" {
@@ -118,7 +118,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 		l.more, l.units = false, float64(len(itemKeys))
 		return err
 	}
-	scan := store.Scan{PK: keys.AnnotationIDPartition(w.org, id), Keys: store.Everything, Limit: most, Strong: true}
+	scan := store.Scan{PK: keys.AnnotationIDPartition(w.org, id), Keys: store.Everything, Limit: limit, Strong: true}
 	if l.last != "" {
 		scan.Keys = scan.Keys.After(l.last)
 	}

@@ -63,7 +63,7 @@ func (s *Store) SetRead(
 func (s *Store) SetAllRead(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, read bool) error {
 	k := keys.ReadState(doc, user)
 	if req.Repeat {
-		if there, err := s.Get(ctx, k); err != nil || there.Text(keys.AddedBy) == req.Mark() {
+		if existing, err := s.Get(ctx, k); err != nil || existing.Text(keys.AddedBy) == req.Mark() {
 			return err
 		}
 	}
@@ -74,12 +74,12 @@ func (s *Store) SetAllRead(ctx context.Context, req *request.Request, doc collab
 // empty, unless the user has a later one. It returns the errors of SetRead, and reports whether it
 // changed anything.
 func (s *Store) RestoreRead(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.ReadState,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, state collab.ReadState,
 ) (changed bool, _ []error, _ error) {
 	if ids == nil {
-		there, err := s.Get(ctx, keys.ReadState(doc, user))
+		existing, err := s.Get(ctx, keys.ReadState(doc, user))
 		if err == nil {
-			changed, err = s.restoreRead(ctx, req, keys.ReadState(doc, user), there, readStateItem{ReadState: said})
+			changed, err = s.restoreRead(ctx, req, keys.ReadState(doc, user), existing, readStateItem{ReadState: state})
 		}
 		return changed, nil, err
 	}
@@ -98,16 +98,16 @@ func (s *Store) RestoreRead(
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}
-		changes[i], errs[i] = s.restoreRead(ctx, req, k, found[k], readStateItem{said, birth(head)})
+		changes[i], errs[i] = s.restoreRead(ctx, req, k, found[k], readStateItem{state, birth(head)})
 	})
 	return slices.Contains(changes, true), errs, nil
 }
 
 // restoreRead writes a read state unless a later one exists for the same thread. It reports whether
 // it wrote it.
-func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v readStateItem) (bool, error) {
-	before, err := decodeReadState(there)
-	if err != nil || there != nil && before.Birth == v.Birth && before.At >= v.At {
+func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Key, existing store.Item, v readStateItem) (bool, error) {
+	before, err := decodeReadState(existing)
+	if err != nil || existing != nil && before.Birth == v.Birth && before.At >= v.At {
 		return false, err
 	}
 	it := store.ItemOf(k, v)
@@ -115,20 +115,20 @@ func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Ke
 	return true, s.Put(ctx, it)
 }
 
-// ReadStates returns up to most read states for a document and its visible annotations. They belong
+// ReadStates returns up to limit read states for a document and its visible annotations. They belong
 // to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
 // page and after the last. The list ends early at the end of a page of the request: see
 // collab.Usage.PageLeft. It reads with strong consistency, except the annotations for a viewer.
 func (s *Store) ReadStates(
-	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
+	ctx context.Context, doc collab.DocumentRef, viewers collab.Viewers, after string, limit int,
 ) (list []collab.UserReadState, next string, err error) {
 	span, user := store.Everything, ""
-	if of != nil {
-		user = of[0].User
+	if viewers != nil {
+		user = viewers[0].User
 		itself := keys.ReadState(doc, user).SK
 		span = store.Span{From: itself, To: store.Children(itself + "#").To}
 	}
-	q := store.Scan{PK: keys.ReadStatePartition(doc), Keys: span.After(after), Limit: most, Strong: true}
+	q := store.Scan{PK: keys.ReadStatePartition(doc), Keys: span.After(after), Limit: limit, Strong: true}
 	items, more, err := s.QueryPage(ctx, q)
 	if err != nil {
 		return nil, "", err
@@ -147,7 +147,7 @@ func (s *Store) ReadStates(
 			heads, places = append(heads, headKey(doc, parts[1])), append(places, i)
 		}
 	}
-	found, n, err := s.GetSome(ctx, heads, of == nil, collab.UsageOf(ctx).PageLeft())
+	found, n, err := s.GetSome(ctx, heads, viewers == nil, collab.UsageOf(ctx).PageLeft())
 	if err != nil {
 		return nil, "", err
 	}
@@ -171,7 +171,7 @@ func (s *Store) ReadStates(
 			}
 			if a, err := readHead(head); err != nil {
 				return nil, "", err
-			} else if !of.See(&a) {
+			} else if !viewers.See(&a) {
 				continue
 			}
 		}
@@ -212,9 +212,9 @@ func (s *Store) answered(
 				update = update.Set(expression.Name(name), expression.Value(value))
 			}
 		}
-		at, of := expression.Name("at"), expression.Name("of")
+		at, birthOf := expression.Name("at"), expression.Name("of")
 		_, err := s.Write(ctx, store.Update(k, update,
-			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(v.Birth)))))
+			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), birthOf.NotEqual(expression.Value(v.Birth)))))
 		return err
 	})
 }

@@ -11,27 +11,27 @@ import (
 )
 
 // Select returns the annotations of a document that match a selector without ids, in id order. It
-// returns FAILED_PRECONDITION if more than most match.
+// returns FAILED_PRECONDITION if more than limit match.
 //
 // Without a location or creator it sees every acknowledged write. Otherwise it reads an index,
 // which may lag by a second, so the caller must check the selector again on the heads.
 //
 // With an agent but without a Before, it returns FAILED_PRECONDITION if it would have to look at
 // more than s.mostSearched annotations.
-func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
-	ids, next, err := s.selectPart(ctx, doc, sel, most, "")
+func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, limit int) (ids []string, err error) {
+	ids, next, err := s.selectPart(ctx, doc, sel, limit, "")
 	if err == nil && next != "" {
 		err = collab.Errorf(collab.FailedPrecondition,
-			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
+			"the request selects more than %d annotations: narrow it, by annotationIds for example", limit)
 	}
 	return ids, err
 }
 
-// selectPart is Select for a part of at most most annotations. next is "" if no others can match,
+// selectPart is Select for a part of at most limit annotations. next is "" if no others can match,
 // else the position of the next part. Without a location or creator, a part with an agent and a
 // Before ends after a search of s.mostSearched annotations, and begins at from.
 func (s *Store) selectPart(
-	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int, from string,
+	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, limit int, from string,
 ) (ids []string, next string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
@@ -40,17 +40,17 @@ func (s *Store) selectPart(
 		Creators:  sel.Creators,
 	}
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
-		ids, err = s.selectIndexed(ctx, &p, sel, most)
+		ids, err = s.selectIndexed(ctx, &p, sel, limit)
 	} else {
-		ids, next, err = s.selectAll(ctx, doc, sel, most, from)
+		ids, next, err = s.selectAll(ctx, doc, sel, limit, from)
 	}
-	if len(ids) > most {
-		ids, next = ids[:most], ids[most-1]
+	if len(ids) > limit {
+		ids, next = ids[:limit], ids[limit-1]
 	}
 	return ids, next, err
 }
 
-func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector, most int) ([]string, error) {
+func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector, limit int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string
 	for value := range p.values {
@@ -62,7 +62,7 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector,
 			if e, ok := p.entryOf(it); ok && passes(it) && bornBefore(it, sel.Before) {
 				ids = append(ids, e.id)
 			}
-			if sel.Agent == nil && len(ids) > most {
+			if sel.Agent == nil && len(ids) > limit {
 				return ids, nil
 			}
 			if err := s.checkSearched(sel, len(ids)); err != nil {
@@ -130,9 +130,9 @@ func (s *Store) hasAgent(ctx context.Context, doc collab.DocumentRef, ann string
 
 // selectAll reads the heads of a document from the table and skips comments. Since comments waste
 // reads, the reads grow while threads are short, and start small after a long one. See selectPart
-// for from and next; it may return more than most.
+// for from and next; it may return more than limit.
 func (s *Store) selectAll(
-	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int, from string,
+	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, limit int, from string,
 ) (ids []string, next string, err error) {
 	const (
 		smallest = 25     // items of a read
@@ -147,7 +147,7 @@ func (s *Store) selectAll(
 		passed(from)
 	}
 	searched := 0
-	for more := true; more && len(ids) <= most; {
+	for more := true; more && len(ids) <= limit; {
 		if sel.Agent != nil && sel.Before != "" && searched >= s.mostSearched {
 			return ids, next, nil
 		}
@@ -178,7 +178,7 @@ func (s *Store) selectAll(
 		}
 		ids = append(ids, found...)
 		searched += heads
-		if len(ids) <= most {
+		if len(ids) <= limit {
 			if err := s.checkSearched(sel, searched); err != nil {
 				return nil, "", err
 			}

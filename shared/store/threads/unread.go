@@ -17,21 +17,21 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	if w.q.UnreadFor == "" {
 		return nil
 	}
-	asked := map[collab.DocumentRef][]string{} // unknown ids
+	unknown := map[collab.DocumentRef][]string{} // ids
 	var docs []collab.DocumentRef
 	for _, e := range entries {
 		b := w.states[e.document]
-		if _, known := b.threadsOf()[e.id]; known || b != nil && b.all {
+		if _, ok := b.threadsOf()[e.id]; ok || b != nil && b.all {
 			continue
 		}
-		if asked[e.document] == nil {
+		if unknown[e.document] == nil {
 			docs = append(docs, e.document)
 		}
-		asked[e.document] = append(asked[e.document], e.id)
+		unknown[e.document] = append(unknown[e.document], e.id)
 	}
 	found := make([]*readStates, len(docs))
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
-		if ids := asked[docs[i]]; len(ids) > fewReadStates {
+		if ids := unknown[docs[i]]; len(ids) > fewReadStates {
 			found[i], err = w.readStates(ctx, docs[i], w.q.UnreadFor)
 		} else {
 			found[i], err = w.readStatesIn(ctx, docs[i], w.q.UnreadFor, ids)

@@ -218,14 +218,14 @@ func (u *update) try(ctx context.Context, compute func(context.Context) ([]store
 // changeHead returns the writes of a head, the given comments, and the events, none if an earlier
 // attempt changed the head.
 func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []store.Write) ([]store.Write, error) {
-	if u.did(before) {
+	if u.wrote(before) {
 		return nil, nil
 	}
 	a, err := u.selected(before)
 	if err != nil {
 		return nil, err
 	}
-	was := a
+	old := a
 	if u.events, err = u.c.Head(u.n, &a, commentsChanged); err != nil {
 		return nil, err
 	}
@@ -239,14 +239,14 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 		return nil, err
 	}
 	var left []store.Write
-	if narrows(&was, &a) {
+	if narrows(&old, &a) {
 		if u.c.Narrow != nil {
-			if err := u.c.Narrow(ctx, &was, &a); err != nil {
+			if err := u.c.Narrow(ctx, &old, &a); err != nil {
 				return nil, err
 			}
 			same = []string{keys.Upd}
 		}
-		left = []store.Write{u.s.leftWrite(ctx, u.doc, &was, false)}
+		left = []store.Write{u.s.leftWrite(ctx, u.doc, &old, false)}
 	}
 	writes := append(append(comments, u.write(before, after, same...)), left...)
 	return append(writes, u.s.Outbox.Record(u.events...)...), nil
@@ -261,7 +261,7 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 	return a, err
 }
 
-func (u *update) did(it store.Item) bool { return it.WrittenBy(u.req.Mark()) }
+func (u *update) wrote(it store.Item) bool { return it.WrittenBy(u.req.Mark()) }
 
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	// keys.AddedBy detects an annotation that was deleted and added again.
@@ -300,7 +300,7 @@ type threadUpdate struct {
 func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err error) {
 	switch {
 	case it.Key() == w.key():
-		if w.head = it; w.did(it) {
+		if w.head = it; w.wrote(it) {
 			return true, nil
 		}
 		_, err := w.selected(it)
@@ -309,7 +309,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, collab.NoAnnotation(w.doc, w.id)
 	case !belongs(it, w.head):
 		return false, nil
-	case w.did(it):
+	case w.wrote(it):
 		w.some = true
 		return false, nil
 	}

@@ -37,7 +37,7 @@ func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	}
 	var ask []collab.DocumentRef
 	for _, d := range documents {
-		if _, known := w.viewers[d]; !known {
+		if _, ok := w.viewers[d]; !ok {
 			ask = append(ask, d)
 		}
 	}
@@ -54,8 +54,8 @@ func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 // unknown returns the index of the first document whose viewers are unknown, or -1.
 func (w *walk) unknown(documents []collab.DocumentRef) int {
 	return slices.IndexFunc(documents, func(d collab.DocumentRef) bool {
-		_, known := w.viewers[d]
-		return w.q.Sight != nil && !known && d.Document != ""
+		_, ok := w.viewers[d]
+		return w.q.Sight != nil && !ok && d.Document != ""
 	})
 }
 
@@ -78,7 +78,7 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 	restricted := min(restrictedAtOnce, w.siftable())
 	fresh := map[collab.DocumentRef]bool{}
 	for i, e := range entries {
-		if _, known := w.viewers[e.document]; !known && e.document.Document != "" && !fresh[e.document] {
+		if _, ok := w.viewers[e.document]; !ok && e.document.Document != "" && !fresh[e.document] {
 			if w.asked+len(fresh) >= mostAsked {
 				entries, rest = entries[:i], entries[i:]
 				w.ended = i == 0

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Walk calls yield with up to most annotations of an organization in the query's order, after the
+// Walk calls yield with up to limit annotations of an organization in the query's order, after the
 // position from, nil for the start. If one of q.IDs does not exist, its t is nil. If yield returns
 // false, the walk ends before that annotation. next is the position after the last one taken, nil
 // at the end of the list. A walk may take few annotations, even none, and return a next.
@@ -37,13 +37,13 @@ import (
 // It returns the errors of directory.Store.Open and q.Sight, and INVALID_ARGUMENT if from is no
 // position of this query. The organization, folder and documents of the query must have been
 // opened.
-func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
+func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, limit int,
 	yield func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
 	w := &walk{
 		Store:   s,
 		plan:    newPlan(org, &q),
-		budget:  budget{usage: collab.UsageOf(ctx), most: most},
+		budget:  budget{usage: collab.UsageOf(ctx), most: limit},
 		yield:   yield,
 		sifts:   needsScan(&q),
 		states:  map[collab.DocumentRef]*readStates{},
