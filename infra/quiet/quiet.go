@@ -5,8 +5,11 @@ package quiet
 
 import "os"
 
-func init() {
+var _ = setVariables()
+
+func setVariables() bool {
 	for warning, value := range map[string]string{"DEPRECATED": "on", "UNTESTED": "on", "END_OF_LIFE": "18,20"} {
 		os.Setenv("JSII_SILENCE_WARNING_"+warning+"_NODE_VERSION", value)
 	}
+	return true
 }
