@@ -25,8 +25,8 @@ func (s *service) addTable() {
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
 		WarmThroughput:                   s.warm(),
-		MaxReadRequestUnits:              most(s.settings.MaxReadUnits),
-		MaxWriteRequestUnits:             most(s.settings.MaxWriteUnits),
+		MaxReadRequestUnits:              maximum(s.settings.MaxReadUnits),
+		MaxWriteRequestUnits:             maximum(s.settings.MaxWriteUnits),
 	}
 	if s.key != nil {
 		props.Encryption, props.EncryptionKey = awsdynamodb.TableEncryption_CUSTOMER_MANAGED, s.key
@@ -44,8 +44,8 @@ func (s *service) addTable() {
 			NonKeyAttributes: jsii.Strings(index.Projected...),
 			WarmThroughput:   s.warm(),
 			// DynamoDB limits each index separately.
-			MaxReadRequestUnits:  most(s.settings.MaxReadUnits),
-			MaxWriteRequestUnits: most(s.settings.MaxWriteUnits),
+			MaxReadRequestUnits:  maximum(s.settings.MaxReadUnits),
+			MaxWriteRequestUnits: maximum(s.settings.MaxWriteUnits),
 		})
 	}
 	s.table = t
@@ -69,7 +69,7 @@ func (s *service) warm() *awsdynamodb.WarmThroughput {
 }
 
 // most returns a maximum; nil for none.
-func most(units int) *float64 {
+func maximum(units int) *float64 {
 	if units == 0 {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (s *service) addQueues() {
 			EnforceSSL:      jsii.Bool(true),
 			RetentionPeriod: seconds(q.DeadRetention),
 		})
-		made := queue{dead: dead, live: awssqs.NewQueue(s.stack, jsii.String(name), &awssqs.QueueProps{
+		pair := queue{dead: dead, live: awssqs.NewQueue(s.stack, jsii.String(name), &awssqs.QueueProps{
 			Encryption: encryption, EncryptionMasterKey: s.key, DataKeyReuse: reuse,
 			EnforceSSL:        jsii.Bool(true),
 			VisibilityTimeout: seconds(q.VisibilityTimeout),
@@ -48,10 +48,10 @@ func (s *service) addQueues() {
 		})}
 		switch q.Name {
 		case keys.EventsQueue:
-			s.events = made
-			s.output("EventsQueueUrl", "Queue "+q.Name, made.live.QueueUrl())
+			s.events = pair
+			s.output("EventsQueueUrl", "Queue "+q.Name, pair.live.QueueUrl())
 		case keys.CallsQueue:
-			s.calls = made
+			s.calls = pair
 		}
 		s.output(name+"DeadQueueUrl", "Dead letters of queue "+q.Name, dead.QueueUrl())
 	}

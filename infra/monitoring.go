@@ -89,7 +89,7 @@ func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	s.output("AlarmTopicArn", "Topic for alarms", topic.TopicArn())
 	action := awscloudwatchactions.NewSnsAction(topic)
 	for _, a := range s.alarms(gateway) {
-		made := awscloudwatch.NewAlarm(s.stack, jsii.String("Alarm"+a.name), &awscloudwatch.AlarmProps{
+		alarm := awscloudwatch.NewAlarm(s.stack, jsii.String("Alarm"+a.name), &awscloudwatch.AlarmProps{
 			AlarmName:          s.alarmName(a.name),
 			AlarmDescription:   jsii.String(a.does),
 			Metric:             a.metric,
@@ -99,8 +99,8 @@ func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 			DatapointsToAlarm:  jsii.Number(a.breaching),
 			TreatMissingData:   a.missing,
 		})
-		made.AddAlarmAction(action)
-		made.AddOkAction(action)
+		alarm.AddAlarmAction(action)
+		alarm.AddOkAction(action)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 			Title: &title, Width: jsii.Number(8), Left: &metrics, LeftYAxis: &awscloudwatch.YAxisProps{Min: jsii.Number(0)},
 		})
 	}
-	of := func(statistic, label string) *awscloudwatch.MetricOptions {
+	metricOf := func(statistic, label string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Statistic: &statistic, Label: &label}
 	}
 	var calls, failures []awscloudwatch.IMetric
@@ -229,8 +229,8 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		calls = append(calls, functions[path].MetricInvocations(of("Sum", path)))
-		failures = append(failures, functions[path].MetricErrors(of("Sum", path)))
+		calls = append(calls, functions[path].MetricInvocations(metricOf("Sum", path)))
+		failures = append(failures, functions[path].MetricErrors(metricOf("Sum", path)))
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
 	var retried []awscloudwatch.IMetric
@@ -248,25 +248,25 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	rows := [][]awscloudwatch.IWidget{
 		{
 			graph(
-				"Requests", gateway.MetricCount(of("Sum", "all")), gateway.MetricClientError(of("Sum", "4xx")),
-				gateway.MetricServerError(of("Sum", "5xx")),
+				"Requests", gateway.MetricCount(metricOf("Sum", "all")), gateway.MetricClientError(metricOf("Sum", "4xx")),
+				gateway.MetricServerError(metricOf("Sum", "5xx")),
 			),
-			graph("Milliseconds", gateway.MetricLatency(of("p50", "p50")), gateway.MetricLatency(of("p99", "p99"))),
+			graph("Milliseconds", gateway.MetricLatency(metricOf("p50", "p50")), gateway.MetricLatency(metricOf("p99", "p99"))),
 			graph("Calls by endpoint", calls...),
 		}, {
 			graph("Crashes and timeouts by endpoint", failures...),
 			graph("Events and deliveries", sent...),
 			graph("Retried and failed deliveries; disabled endpoints, held emails, skipped items, addresses without email", retried...),
 		}, {
-			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
-				s.calls.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "calls")),
-				s.events.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events, dead")),
-				s.calls.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "calls, dead"))),
-			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
-				s.calls.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "calls")), s.metric(metrics.TaskAge, "Maximum", "", 5)),
+			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(metricOf("Maximum", "events")),
+				s.calls.live.MetricApproximateNumberOfMessagesVisible(metricOf("Maximum", "calls")),
+				s.events.dead.MetricApproximateNumberOfMessagesVisible(metricOf("Maximum", "events, dead")),
+				s.calls.dead.MetricApproximateNumberOfMessagesVisible(metricOf("Maximum", "calls, dead"))),
+			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(metricOf("Maximum", "events")),
+				s.calls.live.MetricApproximateAgeOfOldestMessage(metricOf("Maximum", "calls")), s.metric(metrics.TaskAge, "Maximum", "", 5)),
 			graph(
-				"Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")),
-				deliver.MetricThrottles(of("Sum", "throttled")),
+				"Deliver", deliver.MetricInvocations(metricOf("Sum", "runs")), deliver.MetricErrors(metricOf("Sum", "crashes")),
+				deliver.MetricThrottles(metricOf("Sum", "throttled")),
 			),
 		}, {
 			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits", ""), s.tableMetric("ConsumedWriteCapacityUnits", "")),
@@ -275,8 +275,8 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	if s.hints != nil {
 		last := &rows[len(rows)-1]
-		*last = append(*last, graph("Hints to pages", s.hints.MetricInvocations(of("Sum", "runs")), s.hints.MetricErrors(of("Sum", "crashes")),
-			s.hints.Metric(jsii.String("IteratorAge"), of("Maximum", "milliseconds late"))))
+		*last = append(*last, graph("Hints to pages", s.hints.MetricInvocations(metricOf("Sum", "runs")), s.hints.MetricErrors(metricOf("Sum", "crashes")),
+			s.hints.Metric(jsii.String("IteratorAge"), metricOf("Maximum", "milliseconds late"))))
 	}
 	dashboard := awscloudwatch.NewDashboard(
 		s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()},

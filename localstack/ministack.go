@@ -59,19 +59,19 @@ func keptPort(data string, wanted int) (int, error) {
 	path := filepath.Join(data, "port")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		kept, err := strconv.Atoi(string(text))
+		port, err := strconv.Atoi(string(text))
 		if err != nil {
 			return 0, fmt.Errorf("%s contains no port: remove %s", path, data)
 		}
-		if wanted != 0 && wanted != kept {
-			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, kept, wanted)
+		if wanted != 0 && wanted != port {
+			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, port, wanted)
 		}
-		if free, err := isFree(kept); !free {
+		if free, err := isFree(port); !free {
 			return 0, fmt.Errorf(
-				"port %d, which the state in %s requires, is in use: stop the program that uses it, or remove the folder (%w)", kept, data, err,
+				"port %d, which the state in %s requires, is in use: stop the program that uses it, or remove the folder (%w)", port, data, err,
 			)
 		}
-		return kept, nil
+		return port, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return 0, err

@@ -40,12 +40,12 @@ func CreateTable(ctx context.Context, cfg aws.Config, name string) error {
 			types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
 	}
 	_, err := db.CreateTable(ctx, in)
-	_, there := errors.AsType[*types.ResourceInUseException](err)
-	if err != nil && !there {
+	_, exists := errors.AsType[*types.ResourceInUseException](err)
+	if err != nil && !exists {
 		return err
 	}
 	err = dynamodb.NewTableExistsWaiter(db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
-	if err != nil || there {
+	if err != nil || exists {
 		return err
 	}
 	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{

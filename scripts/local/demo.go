@@ -61,7 +61,7 @@ func (d *demo) tokens(people []client.User, resource client.TokenPermission) htt
 		}
 		allowed := resource
 		allowed.AccessRole = client.Role(r.URL.Query().Get("as"))
-		made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
+		token, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
 			UserID: people[i].UserID, UserProperties: &client.UserProperties{Name: people[i].Name},
 			CreateOrganization: resource.OrganizationID != "", CreateDocument: resource.OrganizationID != "",
 			Permissions: client.TokenPermissions{Resources: []client.TokenPermission{allowed}},
@@ -71,7 +71,7 @@ func (d *demo) tokens(people []client.User, resource client.TokenPermission) htt
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(made)
+		_ = json.NewEncoder(w).Encode(token)
 	}
 }
 

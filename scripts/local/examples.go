@@ -22,15 +22,15 @@ func prepareExamples(ctx context.Context, service http.Handler, url string) (job
 	if err != nil {
 		return "", err
 	}
-	known, err := ask(ctx, service, openapi.Request{Path: "/v2/organizations/get", Data: []byte(`{"organizationIds": ["acme"]}`)})
-	there := len(known.Data) > len("[]")
-	if there { // keep the user's changes
+	existing, err := ask(ctx, service, openapi.Request{Path: "/v2/organizations/get", Data: []byte(`{"organizationIds": ["acme"]}`)})
+	exists := len(existing.Data) > len("[]")
+	if exists { // keep the user's changes
 		moved := rpc.JSON(map[string]any{"webhookId": "crm", "updatedData": map[string]string{"url": receiver}})
 		list = append([]openapi.Request{{Path: "/v2/webhooks/update", Data: json.RawMessage(moved)}}, list[len(list)-2:]...)
 	}
 	for _, r := range list {
-		made, failed := ask(ctx, service, r)
-		if job = made.JobID; !there {
+		answer, failed := ask(ctx, service, r)
+		if job = answer.JobID; !exists {
 			err = cmp.Or(err, failed)
 		}
 	}

@@ -159,9 +159,9 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // alone does not exist. It fails with FAILED_PRECONDITION if the organization is disabled.
 func (o CommentAnnotations) Get(ctx context.Context, request *CommentAnnotationsGetRequest) iter.Seq2[*Annotation, error] {
 	return items(request.PageToken, func(token string) (*Page[*Annotation], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetPage(ctx, &next)
 	})
 }
 
@@ -334,9 +334,9 @@ func (o CommentAnnotations) UpdateComments(ctx context.Context, request *Comment
 func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
 ) iter.Seq2[*ListedComment, error] {
 	return items(request.PageToken, func(token string) (*Page[*ListedComment], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetCommentsPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetCommentsPage(ctx, &next)
 	})
 }
 
@@ -422,9 +422,9 @@ func (o CommentAnnotations) DeleteComments(ctx context.Context, request *Comment
 // fields.
 func (o Organizations) Get(ctx context.Context, request *OrganizationsGetRequest) iter.Seq2[Organization, error] {
 	return items(request.PageToken, func(token string) (*Page[Organization], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetPage(ctx, &next)
 	})
 }
 
@@ -525,9 +525,9 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // exist. It fails with FAILED_PRECONDITION if one of them is disabled.
 func (o Notifications) Get(ctx context.Context, request *NotificationsGetRequest) iter.Seq2[Notification, error] {
 	return items(request.PageToken, func(token string) (*Page[Notification], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetPage(ctx, &next)
 	})
 }
 
@@ -682,9 +682,9 @@ func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAdd
 // folder. It fails with FAILED_PRECONDITION if the response would exceed 5 MB or 10,000 subfolders.
 func (o Organizations) GetFolders(ctx context.Context, request *OrganizationsGetFoldersRequest) iter.Seq2[Folder, error] {
 	return items(request.PageToken, func(token string) (*Page[Folder], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetFoldersPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetFoldersPage(ctx, &next)
 	})
 }
 
@@ -741,9 +741,9 @@ func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsA
 // folder can be a second late. The request fails with NOT_FOUND if the folder does not exist.
 func (o Organizations) GetDocuments(ctx context.Context, request *OrganizationsGetDocumentsRequest) iter.Seq2[Document, error] {
 	return items(request.PageToken, func(token string) (*Page[Document], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetDocumentsPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetDocumentsPage(ctx, &next)
 	})
 }
 
@@ -899,9 +899,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // The request fails with NOT_FOUND if the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
 	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetPage(ctx, &next)
 	})
 }
 
@@ -1139,9 +1139,9 @@ func (o Webhooks) RotateSecrets(ctx context.Context, request *WebhooksRotateSecr
 // if the endpoint does not exist.
 func (o Webhooks) GetDeliveries(ctx context.Context, request *WebhooksGetDeliveriesRequest) iter.Seq2[Delivery, error] {
 	return items(request.PageToken, func(token string) (*Page[Delivery], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetDeliveriesPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetDeliveriesPage(ctx, &next)
 	})
 }
 
@@ -1180,9 +1180,9 @@ func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayD
 // gets this form, and no groups unless the person is a member of the organization.
 func (o Organizations) GetUserGroups(ctx context.Context, request *OrganizationsGetUserGroupsRequest) iter.Seq2[Group, error] {
 	return items(request.PageToken, func(token string) (*Page[Group], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetUserGroupsPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetUserGroupsPage(ctx, &next)
 	})
 }
 
@@ -1207,9 +1207,9 @@ func (o Organizations) GetUserGroupsPage(ctx context.Context, request *Organizat
 // if it is disabled.
 func (o Notifications) GetConfigUsers(ctx context.Context, request *NotificationsGetConfigUsersRequest) iter.Seq2[UserConfig, error] {
 	return items(request.PageToken, func(token string) (*Page[UserConfig], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetConfigUsersPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetConfigUsersPage(ctx, &next)
 	})
 }
 
@@ -1234,9 +1234,9 @@ func (o Notifications) GetConfigUsersPage(ctx context.Context, request *Notifica
 // if it is disabled.
 func (o CommentAnnotations) GetRead(ctx context.Context, request *CommentAnnotationsGetReadRequest) iter.Seq2[ReadState, error] {
 	return items(request.PageToken, func(token string) (*Page[ReadState], error) {
-		asked := *request
-		asked.PageToken = token
-		return o.GetReadPage(ctx, &asked)
+		next := *request
+		next.PageToken = token
+		return o.GetReadPage(ctx, &next)
 	})
 }
 

@@ -14,8 +14,8 @@ const (
 // delay returns the wait after an attempt, counted from 1: the requested time plus a random time,
 // which spreads callers that were refused together.
 func delay(e *Error, attempt int) time.Duration {
-	most := min(firstDelay<<(attempt-1), lastDelay)
-	return e.RetryAfter + rand.N(most)
+	longest := min(firstDelay<<(attempt-1), lastDelay)
+	return e.RetryAfter + rand.N(longest)
 }
 
 // pause waits. It returns false if the context has ended, or immediately if it would end before d.

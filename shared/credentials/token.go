@@ -38,8 +38,8 @@ func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) 
 			collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing rotate)",
 		)
 	}
-	known := now.Add(-TTL - skew).UnixMilli()
-	i := slices.IndexFunc(keys, func(k collab.SigningKey) bool { return k.CreatedAt <= known })
+	oldest := now.Add(-TTL - skew).UnixMilli()
+	i := slices.IndexFunc(keys, func(k collab.SigningKey) bool { return k.CreatedAt <= oldest })
 	if i < 0 {
 		i = len(keys) - 1
 	}

@@ -38,11 +38,11 @@ type AWSClient struct {
 
 // Do sends the request. After the attempt's time, it and reads of the response return a NoAnswer.
 func (c AWSClient) Do(r *http.Request) (*http.Response, error) {
-	most, ok := r.Context().Value(attemptTime{}).(time.Duration)
+	limit, ok := r.Context().Value(attemptTime{}).(time.Duration)
 	if !ok {
-		most = cmp.Or(c.AttemptTime, AttemptTime)
+		limit = cmp.Or(c.AttemptTime, AttemptTime)
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), most, NoAnswer{most})
+	ctx, cancel := context.WithTimeoutCause(r.Context(), limit, NoAnswer{limit})
 	limited := r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {
 		limited.Body = struct{ io.ReadCloser }{r.Body}

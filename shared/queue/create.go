@@ -50,13 +50,13 @@ func Create(ctx context.Context, cfg aws.Config, prefix string) (map[string]stri
 }
 
 func create(ctx context.Context, client *sqs.Client, name string, attributes map[string]string) (url string, err error) {
-	made, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
+	created, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
 	if err != nil {
 		return "", fmt.Errorf("queue %s: %w", name, err)
 	}
-	_, err = client.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: made.QueueUrl, Attributes: attributes})
+	_, err = client.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: created.QueueUrl, Attributes: attributes})
 	if err != nil {
 		return "", fmt.Errorf("queue %s: %w", name, err)
 	}
-	return aws.ToString(made.QueueUrl), nil
+	return aws.ToString(created.QueueUrl), nil
 }

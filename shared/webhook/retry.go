@@ -16,14 +16,14 @@ const Attempts = 8
 // RetryDelay returns the wait before the next attempt, after made failed attempts (at least 1). The
 // steps are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h, varied up to 20 % by random, which is in [0,
 // 1). If retryAfter is longer, it returns that. It returns false if no attempts are left.
-func RetryDelay(made int, retryAfter time.Duration, random float64) (time.Duration, bool) {
+func RetryDelay(attempts int, retryAfter time.Duration, random float64) (time.Duration, bool) {
 	ladder := [Attempts - 1]time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 	}
-	if made >= Attempts {
+	if attempts >= Attempts {
 		return 0, false
 	}
-	delay := time.Duration(float64(ladder[max(made, 1)-1]) * (0.8 + 0.4*random))
+	delay := time.Duration(float64(ladder[max(attempts, 1)-1]) * (0.8 + 0.4*random))
 	return max(delay, retryAfter), true
 }
 

@@ -104,10 +104,10 @@ func Check(own collab.Texts) (field string, err error) {
 			case key == "months" && strings.Count(text, "|") != 11:
 				return field, fmt.Errorf("must be twelve names with | between them")
 			}
-			known := placeholder.FindAllString(usual, -1)
+			placeholders := placeholder.FindAllString(usual, -1)
 			for _, name := range placeholder.FindAllString(text, -1) {
-				if !slices.Contains(known, name) {
-					return field, fmt.Errorf("names %s, which is no value of this text: it has %s", name, cmp.Or(strings.Join(known, ", "), "none"))
+				if !slices.Contains(placeholders, name) {
+					return field, fmt.Errorf("names %s, which is no value of this text: it has %s", name, cmp.Or(strings.Join(placeholders, ", "), "none"))
 				}
 			}
 		}

@@ -52,14 +52,14 @@ func parse(d *json.Decoder) (v Value, err error) {
 			}
 			name = key.(string)
 		}
-		of, err := parse(d)
+		value, err := parse(d)
 		if err != nil {
 			return v, err
 		}
 		if delim == '{' {
-			v.Members = append(v.Members, Member{name, of})
+			v.Members = append(v.Members, Member{name, value})
 		} else {
-			v.Items = append(v.Items, of)
+			v.Items = append(v.Items, value)
 		}
 	}
 	_, err = d.Token()
@@ -140,7 +140,7 @@ func Parts(title, key string, v Value) []Part {
 	if v.Object() && len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool { return !m.Value.Object() }) {
 		for _, m := range v.Members {
 			own := Member{key, Value{Scalar: m.Name}}
-			rest := slices.DeleteFunc(slices.Clone(m.Value.Members), func(of Member) bool { return of.Name == "id" || of.Name == key })
+			rest := slices.DeleteFunc(slices.Clone(m.Value.Members), func(member Member) bool { return member.Name == "id" || member.Name == key })
 			list = append(list, Value{kind: '{', Members: append([]Member{own}, rest...)})
 		}
 	} else if v.Object() {
@@ -212,13 +212,13 @@ func (v Value) Time() (text string, ok bool) {
 // Key returns the name of the ids that key the objects in a response: it follows from the end of
 // the path.
 func Key(path string) string {
-	for _, of := range [][2]string{
+	for _, names := range [][2]string{
 		{"/comments/", "commentId"}, {"/commentannotations/count/", "documentId"}, {"/commentannotations/", "annotationId"},
 		{"/documents/", "documentId"}, {"/folders/", "folderId"}, {"/users/", "userId"}, {"/permissions/", "userId"},
 		{"/notifications/config/", "userId"}, {"/notifications/", "notificationId"}, {"/organizations/", "organizationId"},
 	} {
-		if strings.Contains(path, of[0]) {
-			return of[1]
+		if strings.Contains(path, names[0]) {
+			return names[1]
 		}
 	}
 	return "id"

@@ -276,9 +276,9 @@ func commentOf(c client.Comment, longest int) comment {
 		shown.Agent, _ = cut(name, longestName)
 	}
 	tags, _ := json.Marshal(collab.Map(c.TaggedUserContacts, tagOf))
-	said := content.Of(&collab.Comment{Text: &c.CommentText, HTML: &c.CommentHTML, TaggedUserContacts: tags}, content.Reader{Most: longest})
-	shown.Text, shown.Cut = cut(said.Text, longest)
-	shown.Cut = shown.Cut || said.Cut
+	rendered := content.Of(&collab.Comment{Text: &c.CommentText, HTML: &c.CommentHTML, TaggedUserContacts: tags}, content.Reader{Most: longest})
+	shown.Text, shown.Cut = cut(rendered.Text, longest)
+	shown.Cut = shown.Cut || rendered.Cut
 	for _, a := range c.Attachments[:min(len(c.Attachments), mostFiles)] {
 		name, _ := cut(a.Name, longestName)
 		shown.Files = append(shown.Files, name)

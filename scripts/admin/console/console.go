@@ -321,15 +321,15 @@ func (s *Console) notified(p *shown, event string) (string, error) {
 		return "", err
 	}
 	var who []string
-	for _, of := range people.Items {
+	for _, item := range people.Items {
 		var by []string
 		for _, channel := range []string{"inbox", "mail"} {
-			if at := of.Get(channel + "At"); !at.Empty() {
+			if at := item.Get(channel + "At"); !at.Empty() {
 				by = append(by, channel)
 			}
 		}
 		if by != nil {
-			who = append(who, of.String()+": "+strings.Join(by, ", "))
+			who = append(who, item.String()+": "+strings.Join(by, ", "))
 		}
 	}
 	if more {

@@ -140,13 +140,13 @@ var ids = map[string]map[string]string{
 // section converts a part of a response.
 func (p *shown) section(e rpc.Endpoint, part answer.Part) section {
 	sec := section{Title: part.Title, Empty: "There are none."}
-	said := func(i int) bool { // shown by the page in each row
-		of := p.Get(fullName(e, part.Columns[i]))
-		return of != "" && len(part.Rows) > 1 && !slices.ContainsFunc(part.Rows, func(row []answer.Value) bool { return row[i].String() != of })
+	constant := func(i int) bool { // shown by the page in each row
+		value := p.Get(fullName(e, part.Columns[i]))
+		return value != "" && len(part.Rows) > 1 && !slices.ContainsFunc(part.Rows, func(row []answer.Value) bool { return row[i].String() != value })
 	}
 	shown := make([]bool, len(part.Columns))
 	for i, name := range part.Columns {
-		if shown[i] = !said(i); shown[i] {
+		if shown[i] = !constant(i); shown[i] {
 			sec.Columns = append(sec.Columns, name)
 		}
 	}
@@ -167,9 +167,9 @@ func (p *shown) section(e rpc.Endpoint, part answer.Part) section {
 	}
 	for _, f := range part.Facts {
 		in := url.Values{}
-		for _, of := range part.Facts {
-			if name := fullName(e, of.Name); strings.HasSuffix(name, "Id") {
-				in.Set(name, of.Value.String())
+		for _, fact := range part.Facts {
+			if name := fullName(e, fact.Name); strings.HasSuffix(name, "Id") {
+				in.Set(name, fact.Value.String())
 			}
 		}
 		sec.Facts = append(sec.Facts, fact{answer.Words(f.Name), p.cell(fullName(e, f.Name), f.Value, in)})
@@ -253,22 +253,22 @@ func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *for
 	if e.Audience != rpc.Operator {
 		f.Account = &account
 	}
-	for _, of := range request.Fields(e) {
-		if of.Name == "pageToken" {
+	for _, field := range request.Fields(e) {
+		if field.Name == "pageToken" {
 			continue // the link More contains it
 		}
 		in := input{
-			Name: of.Name, Label: answer.Words(of.Name), Help: of.Help, Kind: "text", Values: of.Values, Required: of.Required,
-			Value: strings.Join(given[of.Name], "\n"),
+			Name: field.Name, Label: answer.Words(field.Name), Help: field.Help, Kind: "text", Values: field.Values, Required: field.Required,
+			Value: strings.Join(given[field.Name], "\n"),
 		}
 		switch {
-		case of.Kind == request.YesNo:
+		case field.Kind == request.YesNo:
 			in.Values = []string{"true", "false"}
-		case of.Kind == request.JSON || of.Kind == request.List:
+		case field.Kind == request.JSON || field.Kind == request.List:
 			in.Kind = "textarea"
-		case of.Kind == request.Time:
+		case field.Kind == request.Time:
 			in.Help = strings.TrimSpace(in.Help + " 2027-01-31, 2027-01-31T12:00:00Z, 90d or 12h.")
-		case strings.HasSuffix(of.Name, "Secret"):
+		case strings.HasSuffix(field.Name, "Secret"):
 			in.Kind = "password"
 		}
 		f.Inputs = append(f.Inputs, in)

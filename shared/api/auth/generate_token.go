@@ -105,8 +105,8 @@ const defaultExpiry = 3600
 // GenerateToken creates the organizations and documents of a token, stores the person, and returns
 // the token.
 func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
-	said := collab.Deref(req.UserProperties)
-	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL, Agent: req.Agent}
+	properties := collab.Deref(req.UserProperties)
+	p := collab.Person{UserID: req.UserID, Name: properties.Name, PhotoURL: properties.PhotoURL, Agent: req.Agent}
 	for _, r := range req.Permissions.Resources {
 		covered := collab.TokenResource{Type: r.Type, ID: r.ID, AccessRole: cmp.Or(r.AccessRole, collab.RoleEditor)}
 		if r.Type != collab.ResourceOrganization {

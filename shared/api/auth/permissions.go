@@ -53,11 +53,11 @@ func (r Resource) name() collab.ResourceName {
 }
 
 // named returns the names of resources, and rejects duplicates.
-func named[T any](m *rpc.Violations, resources []T, of func(*T) *Resource) []collab.ResourceName {
+func named[T any](m *rpc.Violations, resources []T, resourceOf func(*T) *Resource) []collab.ResourceName {
 	names := make([]collab.ResourceName, len(resources))
 	seen := make(map[collab.ResourceName]bool, len(resources))
 	for i := range resources {
-		names[i] = of(&resources[i]).name()
+		names[i] = resourceOf(&resources[i]).name()
 		if seen[names[i]] {
 			m.Add(fmt.Sprintf("permissions.resources[%d]", i), "must not repeat an earlier one")
 		}

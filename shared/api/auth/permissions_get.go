@@ -55,7 +55,7 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 		return nil, err
 	}
 	users, folders, documents := rpc.Distinct(req.UserIDs), rpc.Distinct(req.FolderIDs), rpc.Distinct(req.DocumentIDs)
-	of, err := s.Directory.Standings(ctx, org, collab.StandingQuery{
+	standings, err := s.Directory.Standings(ctx, org, collab.StandingQuery{
 		Users: users, Folders: folders, Default: call.Settings.AccessByDefault(),
 		Documents: collab.Map(documents, func(id string) collab.DocumentRef {
 			return collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: collab.AnyIncarnation}
@@ -81,8 +81,8 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 	answer := make(rpc.Keyed[UserPermissions], len(users))
 	for i, u := range users {
 		answer[i] = rpc.Member[UserPermissions]{Key: u, Value: UserPermissions{
-			Organization: rpc.Keyed[Permission]{{Key: org.Organization, Value: permission(collab.Standing{Member: of.Members[u]}, call.Millis())}},
-			Folders:      each(i, folders, of.Folders), Documents: each(i, documents, of.Documents),
+			Organization: rpc.Keyed[Permission]{{Key: org.Organization, Value: permission(collab.Standing{Member: standings.Members[u]}, call.Millis())}},
+			Folders:      each(i, folders, standings.Folders), Documents: each(i, documents, standings.Documents),
 		}}
 	}
 	call.Items = len(users)
@@ -94,10 +94,10 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 }
 
 // permission returns the permission of a standing at a time.
-func permission(of collab.Standing, now collab.Millis) Permission {
-	g := of.Grant(now)
+func permission(standing collab.Standing, now collab.Millis) Permission {
+	g := standing.Grant(now)
 	if g == nil {
-		return Permission{AccessType: of.Access, Error: "The user has no access.", ErrorCode: "permission_denied"}
+		return Permission{AccessType: standing.Access, Error: "The user has no access.", ErrorCode: "permission_denied"}
 	}
-	return Permission{AccessRole: cmp.Or(g.Role, collab.RoleEditor), AccessType: of.Access, ExpiresAt: g.Expires}
+	return Permission{AccessRole: cmp.Or(g.Role, collab.RoleEditor), AccessType: standing.Access, ExpiresAt: g.Expires}
 }

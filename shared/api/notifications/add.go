@@ -66,9 +66,9 @@ func checkUserSize(m *rpc.Violations, field string, u collab.User) {
 }
 
 // checkTemplateData rejects values that a template cannot show.
-func checkTemplateData(m *rpc.Violations, of string, data collab.JSON) {
+func checkTemplateData(m *rpc.Violations, field string, data collab.JSON) {
 	for name, value := range rpc.Members(data) {
-		checkTemplateValue(m, rpc.PathOf(of, name), name, value)
+		checkTemplateValue(m, rpc.PathOf(field, name), name, value)
 	}
 }
 

@@ -112,11 +112,11 @@ if it is disabled.`}
 // ConfigGet returns the preferences for each document in the order asked, without duplicates: those
 // for the document, else for the organization, else the default.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
-	asked := rpc.Distinct(req.DocumentIDs)
+	ids := rpc.Distinct(req.DocumentIDs)
 	if req.GetOrganizationConfig {
-		asked = nil
+		ids = nil
 	}
-	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", asked)
+	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 			state, err = s.Directory.EmailState(ctx, org, req.UserID)
 		}
 	} else {
-		documents = asked
+		documents = ids
 		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
 	}
 	set, failed := following()

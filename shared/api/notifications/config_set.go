@@ -342,8 +342,8 @@ func (s *Service) visible(
 	if viewers, err = s.Access.Viewers(ctx, call.Settings, docs, users, true); err != nil {
 		return nil, nil, err
 	}
-	for i, of := range viewers {
-		for _, v := range of {
+	for i, list := range viewers {
+		for _, v := range list {
 			if !v.May && (call.Person != nil || req.AnnotationIDs == nil && req.Level != collab.LevelDefault) {
 				return nil, nil, collab.NoDocument(docs[i].Organization, docs[i].Document)
 			}

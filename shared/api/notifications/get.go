@@ -267,14 +267,14 @@ func (s *Service) counted(
 	q.Documents = collab.Map(documents, func(d string) collab.DocumentRef {
 		return collab.DocumentRef{OrganizationRef: org, Document: d, Incarnation: collab.AnyIncarnation}
 	})
-	of, err := s.Directory.Standings(ctx, org, q)
+	standings, err := s.Directory.Standings(ctx, org, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	member := of.Members[req.UserID].Holds(call.Millis())
+	member := standings.Members[req.UserID].Holds(call.Millis())
 	all = map[string]bool{}
 	for i, d := range documents {
-		own[d] = own[d] && of.Documents[i][0].Viewer(call.Millis()).May
+		own[d] = own[d] && standings.Documents[i][0].Viewer(call.Millis()).May
 		all[d] = own[d] && member
 	}
 	return own, all, nil

@@ -130,7 +130,7 @@ func (g *goClient) operation(op *operation) {
 		doc(op.method, " It requests pages as needed. An error ends the iteration.")
 		begin(op.method, "", "iter.Seq2["+item+", error]")
 		g.line("return items(request.PageToken, func(token string) (*Page[%s], error) {", item)
-		g.line("asked := *request\nasked.PageToken = token\nreturn o.%sPage(ctx, &asked)\n})\n}\n", op.method)
+		g.line("next := *request\nnext.PageToken = token\nreturn o.%sPage(ctx, &next)\n})\n}\n", op.method)
 		g.comment(op.method + "Page returns one page of " + op.method + ".")
 		begin(op.method+"Page", "", "(*Page["+item+"], error)")
 		g.line("data, next, err := call[%s](ctx, o.client, %s, request, nil)", data, path)
@@ -232,8 +232,8 @@ func (g *goClient) types(schema object, request bool) {
 		if u.required && request {
 			note += "; required"
 		}
-		if most, ok := property.Get("maxItems"); ok && !strings.Contains(note, "at most") {
-			note += fmt.Sprintf("; at most %v", most)
+		if limit, ok := property.Get("maxItems"); ok && !strings.Contains(note, "at most") {
+			note += fmt.Sprintf("; at most %v", limit)
 		}
 		g.comment(note)
 		g.line("%s %s `json:%q`", goField(p.Key), typ, tag)
@@ -252,8 +252,8 @@ func (g *goClient) typeDoc(name string) string {
 		"Data":    "%[1]sData is the response of %[2]s.",
 		"Item":    "%[1]sItem is the outcome of one item of %[2]s.",
 	} {
-		if of, ok := strings.CutSuffix(name, suffix); ok && g.methods[of] != "" {
-			return fmt.Sprintf(format, of, g.methods[of])
+		if method, ok := strings.CutSuffix(name, suffix); ok && g.methods[method] != "" {
+			return fmt.Sprintf(format, method, g.methods[method])
 		}
 	}
 	if name == "EventData" {
@@ -281,22 +281,22 @@ func (g *goClient) typeDoc(name string) string {
 // fieldsOf returns the fields with the type of a component, and their description if it is the same
 // for all.
 func (g *goClient) fieldsOf(component string) (fields []string, says string) {
-	of := map[string]string{}
+	nameOf := map[string]string{}
 	for _, c := range g.components {
 		properties, _ := c.Get("properties")
 		members, _ := properties.(object)
 		for _, p := range members {
 			if g.refersTo(p.Value, g.goName(component)) {
 				description, _ := p.Value.(object).Get("description")
-				if says := description.(string); len(says) > len(of[p.Key]) { // the longest of several
-					of[p.Key] = says
+				if says := description.(string); len(says) > len(nameOf[p.Key]) { // the longest of several
+					nameOf[p.Key] = says
 				}
 			}
 		}
 	}
-	fields = slices.Sorted(maps.Keys(of))
+	fields = slices.Sorted(maps.Keys(nameOf))
 	if len(fields) == 1 {
-		says = of[fields[0]]
+		says = nameOf[fields[0]]
 	}
 	return fields, says
 }
@@ -347,7 +347,7 @@ func (g *goClient) typeOf(schema object, u use) string {
 		some := slices.DeleteFunc(slices.Clone(list.([]object)), func(o object) bool { kind, _ := o.Get("type"); return kind == "null" })
 		u.required = u.required && (len(some) == len(list.([]object)) || u.cleared)
 		if len(some) == 2 {
-			if most, _ := some[1].Get("maxItems"); most == 1 {
+			if limit, _ := some[1].Get("maxItems"); limit == 1 {
 				some = some[:1] // one, or an array of one
 			}
 		}

@@ -24,22 +24,22 @@ func Markdown(document []byte) (map[string][]byte, error) {
 	index.WriteString("- [OpenAPI](/openapi.json), and [a simpler form for generators](/openapi-clients.json)\n")
 	index.WriteString("- [A collection for Postman](/postman.json)\n")
 	index.WriteString("- [JSON Schema of the lines of a file to import](/import-schema.json)\n")
-	made := map[string][]byte{"/docs/introduction.md": []byte(d.Info.Description)}
-	list := func(title, folder string, of map[string]path) {
+	pages := map[string][]byte{"/docs/introduction.md": []byte(d.Info.Description)}
+	list := func(title, folder string, paths map[string]path) {
 		fmt.Fprintf(&index, "\n## %s\n\n", title)
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			if of[name].Post.Summary == "" { // a page for browsers
+		for _, name := range slices.Sorted(maps.Keys(paths)) {
+			if paths[name].Post.Summary == "" { // a page for browsers
 				continue
 			}
 			file := folder + name + ".md"
-			fmt.Fprintf(&index, "- [%s](%s): %s\n", name, file, of[name].Post.Summary)
-			made[file] = d.page(name, of[name])
+			fmt.Fprintf(&index, "- [%s](%s): %s\n", name, file, paths[name].Post.Summary)
+			pages[file] = d.page(name, paths[name])
 		}
 	}
 	list("Operations", "/docs", d.Paths)
 	list("Webhooks", "/docs/webhooks/", d.Webhooks)
-	made["/llms.txt"] = index.Bytes()
-	return made, nil
+	pages["/llms.txt"] = index.Bytes()
+	return pages, nil
 }
 
 // pages is the part of a document that Markdown needs.
@@ -99,9 +99,9 @@ func (v *values) UnmarshalJSON(text []byte) error {
 const contentType = "application/json"
 
 // page returns the page of an operation or a webhook.
-func (d *pages) page(name string, of path) []byte {
+func (d *pages) page(name string, operations path) []byte {
 	var b bytes.Buffer
-	op := of.Post
+	op := operations.Post
 	fmt.Fprintf(&b, "# POST %s\n\n%s.\n\n%s\n", name, op.Summary, strings.ReplaceAll(op.Description, "](#", "](/docs/introduction.md#"))
 	request, response := op.RequestBody.Content[contentType], op.Responses["200"].Content[contentType]
 	if response.Schema == nil {
@@ -118,8 +118,8 @@ func (d *pages) page(name string, of path) []byte {
 	}
 	for _, name := range slices.Sorted(maps.Keys(request.Examples)) {
 		fmt.Fprintf(&b, "\n## Example: %s\n", request.Examples[name].Summary)
-		for _, of := range []body{op.RequestBody, op.Responses["200"], op.Responses["202"]} {
-			if example, ok := of.Content[contentType].Examples[name]; ok {
+		for _, part := range []body{op.RequestBody, op.Responses["200"], op.Responses["202"]} {
+			if example, ok := part.Content[contentType].Examples[name]; ok {
 				b.WriteString("\n```json\n")
 				_ = json.Indent(&b, example.Value, "", "  ")
 				b.WriteString("\n```\n")

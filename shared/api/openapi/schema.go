@@ -127,13 +127,13 @@ func (s *schemas) object(name string, o *rpc.Object) object {
 }
 
 // described adds the description of a field to a schema.
-func (s *schemas) described(schema object, of, field string, tag reflect.StructTag, unit string) object {
+func (s *schemas) described(schema object, object, field string, tag reflect.StructTag, unit string) object {
 	doc := tag.Get("doc")
 	if doc == "" {
 		doc = s.glossary[field]
 	}
 	if doc == "" {
-		s.undescribed = append(s.undescribed, of+"."+field)
+		s.undescribed = append(s.undescribed, object+"."+field)
 	}
 	if unit != "" {
 		doc += ": " + unit
@@ -194,14 +194,14 @@ func (s *schemas) shape(p *rpc.Shape) object {
 		}
 		return schema
 	}
-	name, of := p.Type.Name(), p.Type.String()
+	name, typ := p.Type.Name(), p.Type.String()
 	if p.Object.Partial {
-		name, of = name+"Change", "change of "+of
+		name, typ = name+"Change", "change of "+typ
 	}
 	if name = upper(name); s.answered[name] {
 		name += "Input"
 	}
-	return s.component(name, of, func() object {
+	return s.component(name, typ, func() object {
 		schema := s.object(name, p.Object)
 		if p.NonEmpty {
 			schema = with(schema, "minProperties", 1)
@@ -234,13 +234,13 @@ func (s *schemas) enum(t reflect.Type, values []string) object {
 
 // component refers to the component of a type, and creates it if new. It panics if another type has
 // the name.
-func (s *schemas) component(name, of string, make func() object) object {
-	if _, made := s.components[name]; !made {
-		s.components[name], s.of[name] = nil, of
+func (s *schemas) component(name, typ string, make func() object) object {
+	if _, ok := s.components[name]; !ok {
+		s.components[name], s.of[name] = nil, typ
 		s.components[name] = make()
 	}
-	if s.of[name] != of {
-		panic(fmt.Sprintf("openapi: %s and %s would be one component %s", of, s.of[name], name))
+	if s.of[name] != typ {
+		panic(fmt.Sprintf("openapi: %s and %s would be one component %s", typ, s.of[name], name))
 	}
 	return ref("schemas/" + name)
 }
@@ -287,18 +287,18 @@ func (s *schemas) answer(name string, t reflect.Type) object {
 	case reflect.Map:
 		return open()
 	case reflect.Struct:
-		of := t.String()
+		text := t.String()
 		if t.Name() == "" {
-			of = name // such as struct{}
+			text = name // such as struct{}
 		} else if !strings.HasSuffix(t.Name(), "Result") {
 			name = upper(t.Name())
-		} else if s.results[of] == "" {
-			s.results[of] = name
+		} else if s.results[text] == "" {
+			s.results[text] = name
 		} else {
-			name = s.results[of]
+			name = s.results[text]
 		}
 		s.answered[name] = true
-		return s.component(name, of, func() object { return s.fields(name, t) })
+		return s.component(name, text, func() object { return s.fields(name, t) })
 	}
 	panic(fmt.Sprintf("openapi: an answer cannot hold a %s", t))
 }

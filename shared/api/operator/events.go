@@ -155,11 +155,11 @@ func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		of := EventDelivery{WebhookID: h.ID, State: d.State, Tries: int64(d.Tries), LastUpdated: collab.Timestamp(d.LastUpdated)}
+		entry := EventDelivery{WebhookID: h.ID, State: d.State, Tries: int64(d.Tries), LastUpdated: collab.Timestamp(d.LastUpdated)}
 		if n := len(d.Attempts); n > 0 {
-			of.LastStatus, of.LastReason = d.Attempts[n-1].Status, d.Attempts[n-1].Reason
+			entry.LastStatus, entry.LastReason = d.Attempts[n-1].Status, d.Attempts[n-1].Reason
 		}
-		shown.Deliveries = append(shown.Deliveries, of)
+		shown.Deliveries = append(shown.Deliveries, entry)
 	}
 	return shown, err
 }

@@ -158,17 +158,17 @@ func (s *Service) addToken(
 	if err != nil {
 		return NewToken{}, err
 	}
-	made := NewToken{APIKey: key, Token: token, Hash: tokenName(stored), ExpiresAt: collab.Timestamp(expires)}
+	added := NewToken{APIKey: key, Token: token, Hash: tokenName(stored), ExpiresAt: collab.Timestamp(expires)}
 	call.Message = "the token was added; it is shown only once"
 	err = s.Accounts.ChangeTokens(ctx, key, func(tokens []collab.Token) ([]collab.Token, error) {
 		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, call.Now) })
 		if len(tokens) >= maxTokens {
 			return nil, collab.Errorf(collab.FailedPrecondition, "the key has %d tokens: delete one first", len(tokens))
 		}
-		made.Ending = end(tokens)
+		added.Ending = end(tokens)
 		return append(tokens, stored), nil
 	})
-	return made, err
+	return added, err
 }
 
 // SigningKey is a key that signs person tokens, without its secret.

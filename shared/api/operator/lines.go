@@ -150,8 +150,8 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 	missing := map[string][]int{} // places by folder
 	for i, d := range list {
 		folder, access := cmp.Or(collab.Deref(d.FolderID), collab.RootFolder), collab.Deref(d.AccessType).Canonical()
-		there, exists := existing[d.DocumentID]
-		lacks, differs := furtherLacking(d.Further, there.Metadata)
+		old, exists := existing[d.DocumentID]
+		lacks, differs := furtherLacking(d.Further, old.Metadata)
 		switch {
 		case err != nil:
 			errs[i] = err
@@ -159,13 +159,13 @@ func (r restorer) documents(ctx context.Context, list []DocumentRecord) (added [
 			errs[i] = collab.DeletedSince("document")
 		case !exists:
 			missing[folder] = append(missing[folder], i)
-		case there.Folder != folder:
+		case old.Folder != folder:
 			errs[i] = collab.Otherwise("folderId")
-		case there.Access != access:
+		case old.Access != access:
 			errs[i] = collab.Otherwise("accessType")
-		case d.Disabled && !there.Disabled:
+		case d.Disabled && !old.Disabled:
 			errs[i] = collab.Otherwise("disabled")
-		case d.DocumentName != nil && *d.DocumentName != there.Name:
+		case d.DocumentName != nil && *d.DocumentName != old.Name:
 			errs[i] = collab.Otherwise("documentName")
 		case lacks != "" || differs != "":
 			errs[i] = collab.Otherwise(cmp.Or(differs, lacks))
@@ -333,7 +333,7 @@ func (r restorer) threads(
 	type key struct{ document, annotation string }
 	byThread := map[key]*threadLines{}
 	byDocument := map[string][]string{} // annotations, in order
-	of := func(k key) *threadLines {
+	linesOf := func(k key) *threadLines {
 		if byThread[k] == nil {
 			byThread[k] = &threadLines{}
 			byDocument[k.document] = append(byDocument[k.document], k.annotation)
@@ -341,11 +341,11 @@ func (r restorer) threads(
 		return byThread[k]
 	}
 	for i := range annotations {
-		t := of(key{annotations[i].DocumentID, annotations[i].AnnotationID})
+		t := linesOf(key{annotations[i].DocumentID, annotations[i].AnnotationID})
 		t.head, t.place = &annotations[i], i
 	}
 	for i := range comments {
-		t := of(key{comments[i].DocumentID, comments[i].AnnotationID})
+		t := linesOf(key{comments[i].DocumentID, comments[i].AnnotationID})
 		t.comments, t.places = append(t.comments, &comments[i]), append(t.places, len(annotations)+i)
 	}
 	n := len(annotations) + len(comments)

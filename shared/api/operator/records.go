@@ -439,8 +439,8 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 	var added []bool
 	var errs []error
 	for _, o := range req.Organizations {
-		is, err := s.organization(ctx, call, o)
-		added, errs = append(added, is), append(errs, err)
+		present, err := s.organization(ctx, call, o)
+		added, errs = append(added, present), append(errs, err)
 	}
 	org, err := s.withDisabled().OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -453,7 +453,7 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 		store.All(len(list), func(i int) { added[first+i], errs[first+i] = list[i](ctx) })
 	}
 	add(collab.Map(req.Unsubscribed, in.unsubscribed))
-	all := func(of []bool, failures []error) { added, errs = append(added, of...), append(errs, failures...) }
+	all := func(more []bool, failures []error) { added, errs = append(added, more...), append(errs, failures...) }
 	all(in.folders(ctx, req.Folders))
 	add(collab.Map(req.Groups, in.group))
 	all(in.documents(ctx, req.Documents))
@@ -592,8 +592,8 @@ func (r restorer) readState(state ReadStateRecord) restore {
 		if state.AnnotationID != nil {
 			ids = []string{*state.AnnotationID}
 		}
-		said := collab.ReadStateAt(min(state.ReadAt, r.call.Millis()), *state.Read)
-		added, errs, err := r.Threads.RestoreRead(ctx, r.call.Request, doc, state.UserID, ids, said)
+		mark := collab.ReadStateAt(min(state.ReadAt, r.call.Millis()), *state.Read)
+		added, errs, err := r.Threads.RestoreRead(ctx, r.call.Request, doc, state.UserID, ids, mark)
 		if err == nil && errs != nil {
 			err = errs[0]
 		}
@@ -614,26 +614,26 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	restores := make([]restore, len(list))
 	for i, l := range list {
 		k := place{l.DocumentID, collab.Deref(l.AnnotationID)}
-		of := byPlace[k]
-		if of == nil {
-			of = &levels{}
-			byPlace[k] = of
-			of.set = sync.OnceValues(func() (map[string]collab.Level, error) {
+		at := byPlace[k]
+		if at == nil {
+			at = &levels{}
+			byPlace[k] = at
+			at.set = sync.OnceValues(func() (map[string]collab.Level, error) {
 				doc, err := r.document(ctx, k.document)
 				if err != nil {
 					return nil, err
 				}
 				before := map[string]collab.Level{}
-				ids := collab.Map(of.users, func(u string) []string { return []string{k.document, k.annotation, u} })
+				ids := collab.Map(at.users, func(u string) []string { return []string{k.document, k.annotation, u} })
 				_, err = r.fresh(ctx, "level", ids, func(places []int) (bool, error) {
-					users := collab.Map(places, func(i int) string { return of.users[i] })
+					users := collab.Map(places, func(i int) string { return at.users[i] })
 					var list []collab.Level
 					switch {
 					case k.annotation != "":
-						users = of.users
+						users = at.users
 						all := make([]collab.Level, len(users)) // none for ended ones, which are compared
 						for _, i := range places {
-							all[i] = of.all[i]
+							all[i] = at.all[i]
 						}
 						list, err = r.Threads.RestoreLevels(ctx, r.call.Request, doc, k.annotation, users, all)
 					case len(users) > 0:
@@ -642,7 +642,7 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 					for i := range list {
 						before[users[i]] = list[i]
 					}
-					for i, u := range of.users {
+					for i, u := range at.users {
 						if !slices.Contains(places, i) && before[u] == collab.LevelDefault {
 							delete(before, u)
 						}
@@ -652,9 +652,9 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 				return before, err
 			})
 		}
-		of.users, of.all = append(of.users, l.UserID), append(of.all, l.Level)
+		at.users, at.all = append(at.users, l.UserID), append(at.all, l.Level)
 		restores[i] = func(context.Context) (bool, error) {
-			before, err := of.set()
+			before, err := at.set()
 			switch {
 			case collab.CodeOf(err) == collab.ResourceExhausted: // permanently
 				return false, collab.Errorf(collab.FailedPrecondition, "%s", collab.MessageOf(err))

@@ -61,8 +61,8 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 		}
 	}
 	var list []collab.Document // the page, and one more
-	if asked := rpc.Distinct(req.DocumentIDs); asked != nil {
-		list, err = s.Directory.DocumentsByID(ctx, org, asked[slices.Index(asked, last)+1:])
+	if ids := rpc.Distinct(req.DocumentIDs); ids != nil {
+		list, err = s.Directory.DocumentsByID(ctx, org, ids[slices.Index(ids, last)+1:])
 		list = slices.DeleteFunc(list, func(d collab.Document) bool { return folder != "" && d.Folder != folder })
 	} else {
 		list, err = s.Directory.DocumentsAfter(ctx, org, folder, last, page.Most()+1)

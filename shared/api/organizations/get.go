@@ -44,8 +44,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		return nil, err
 	}
 	list := s.Directory.ListOrganizations(ctx, call.Account, last, page.Most())
-	if asked := rpc.Distinct(req.OrganizationIDs); asked != nil {
-		found, err := s.Directory.Organizations(ctx, call.Account, asked[slices.Index(asked, last)+1:])
+	if ids := rpc.Distinct(req.OrganizationIDs); ids != nil {
+		found, err := s.Directory.Organizations(ctx, call.Account, ids[slices.Index(ids, last)+1:])
 		if err != nil {
 			return nil, err
 		}

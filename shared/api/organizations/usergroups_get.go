@@ -64,13 +64,13 @@ func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *Usergr
 	if call.Person != nil || req.SearchKey != nil {
 		return page, s.findGroups(ctx, call, org, collab.Fold(collab.Deref(req.SearchKey)), page, at)
 	}
-	most := min(page.Most(), maxGroups)
-	groups, err := s.Directory.GroupsAfter(ctx, org, at.Done, most+1)
+	limit := min(page.Most(), maxGroups)
+	groups, err := s.Directory.GroupsAfter(ctx, org, at.Done, limit+1)
 	if err != nil {
 		return nil, err
 	}
 	for i := 0; i < len(groups); {
-		if page.Len() == most {
+		if page.Len() == limit {
 			page.Next(at)
 			return page, nil
 		}
@@ -106,10 +106,10 @@ func (s *Service) findGroups(
 		}
 	}
 	groups, err := s.Directory.GroupsAfter(ctx, org, at.Done, maxSearched)
-	most := min(page.Most(), maxFound)
+	limit := min(page.Most(), maxFound)
 	for _, g := range groups {
 		if collab.HasWord(collab.Fold(g.Name), key) {
-			if page.Len() == most {
+			if page.Len() == limit {
 				page.Next(at)
 				return nil
 			}

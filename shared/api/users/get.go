@@ -89,11 +89,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		In: in, Users: rpc.Distinct(req.UserIDs), Groups: rpc.Distinct(req.OrganizationUserGroupIDs),
 		AllDocuments: req.AllDocuments, EachDocument: req.GroupByDocumentID,
 	}
-	most, finds := page.Most(), finder(req.SearchKey)
+	limit, finds := page.Most(), finder(req.SearchKey)
 	if req.SearchKey != nil {
-		most = collab.MaxPageSize
+		limit = collab.MaxPageSize
 	}
-	members, next, err := s.Directory.FindMembers(ctx, q, position, most)
+	members, next, err := s.Directory.FindMembers(ctx, q, position, limit)
 	if err != nil {
 		return nil, err
 	}

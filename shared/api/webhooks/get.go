@@ -33,9 +33,9 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]W
 	for i, w := range all {
 		list[i] = show(w, call.Now)
 	}
-	if asked := req.WebhookIDs; asked != nil {
-		list = slices.DeleteFunc(list, func(w Webhook) bool { return !slices.Contains(asked, w.WebhookID) })
-		slices.SortFunc(list, func(a, b Webhook) int { return slices.Index(asked, a.WebhookID) - slices.Index(asked, b.WebhookID) })
+	if ids := req.WebhookIDs; ids != nil {
+		list = slices.DeleteFunc(list, func(w Webhook) bool { return !slices.Contains(ids, w.WebhookID) })
+		slices.SortFunc(list, func(a, b Webhook) int { return slices.Index(ids, a.WebhookID) - slices.Index(ids, b.WebhookID) })
 	}
 	call.Items = len(list)
 	call.Message = rpc.Count(call.Items, "webhook")

@@ -77,9 +77,9 @@ type (
 func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) (answer, error) {
 	return func(ctx context.Context, r routed) (answer, error) {
 		answer := answer{StatusCode: http.StatusOK}
-		switch of := r.RequestContext; of.EventType {
+		switch request := r.RequestContext; request.EventType {
 		case "CONNECT":
-			if err := pages.Connect(ctx, of.ConnectionID, r.QueryStringParameters["ticket"]); err != nil {
+			if err := pages.Connect(ctx, request.ConnectionID, r.QueryStringParameters["ticket"]); err != nil {
 				answer.StatusCode = http.StatusForbidden
 				if code := collab.CodeOf(err); code == collab.Internal || code == collab.Unavailable || code == collab.DeadlineExceeded {
 					answer.StatusCode = http.StatusServiceUnavailable
@@ -87,9 +87,9 @@ func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) 
 				log.LogAttrs(ctx, slog.LevelWarn, "a connection is refused", slog.Int("status", answer.StatusCode), slog.Any("cause", err))
 			}
 		case "DISCONNECT":
-			pages.Disconnect(ctx, of.ConnectionID)
+			pages.Disconnect(ctx, request.ConnectionID)
 		default:
-			pages.Message(ctx, of.ConnectionID)
+			pages.Message(ctx, request.ConnectionID)
 		}
 		return answer, nil
 	}

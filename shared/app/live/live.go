@@ -40,10 +40,10 @@ func New(c Config) (*rules.Pages, *rules.Hints) {
 		c.Now = time.Now
 	}
 	t := store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)
-	a, d, kept := accounts.New(t), directory.New(t), connections.Store{Table: t}
+	a, d, stored := accounts.New(t), directory.New(t), connections.Store{Table: t}
 	rule := rules.Rule{
 		Directory: d, Access: access.New(d, a, webhook.NewGuard(c.PrivateRanges), webhook.ClientOptions{}, c.Now, c.Log),
 	}
-	return &rules.Pages{Rule: rule, Keys: credentials.Cached(a, c.Now), Connections: kept, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
-		&rules.Hints{Rule: rule, Accounts: a, Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap}
+	return &rules.Pages{Rule: rule, Keys: credentials.Cached(a, c.Now), Connections: stored, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
+		&rules.Hints{Rule: rule, Accounts: a, Connections: stored, Gateway: c.Gateway, Log: c.Log, Lap: lap}
 }

@@ -500,14 +500,14 @@ func (e *exporter) ownFields(request map[string]any) map[string]any {
 
 // granted writes users of the organization, a folder or a document after the ends of their grants,
 // so that an import never gives access without an end.
-func (e *exporter) granted(of, id string, users []jsontext.Value) error {
+func (e *exporter) granted(kind, id string, users []jsontext.Value) error {
 	list := make([]object, len(users))
 	for i, u := range users {
 		list[i] = parse(u)
 	}
-	if e.Documented && of != "organization" {
+	if e.Documented && kind != "organization" {
 		var err error
-		if list, err = e.withEnds(of, id, list); err != nil {
+		if list, err = e.withEnds(kind, id, list); err != nil {
 			return err
 		}
 	}
@@ -515,13 +515,13 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 		if end, ends := u.Get("expiresAt"); !ends || end.Kind() == 'n' {
 			continue
 		}
-		if err := e.write(Grant, with(with(u, "type", quoted(of)), "id", quoted(id))); err != nil {
+		if err := e.write(Grant, with(with(u, "type", quoted(kind)), "id", quoted(id))); err != nil {
 			return err
 		}
 	}
 	for _, u := range list {
-		if of != "organization" {
-			u = with(u, of+"Id", quoted(id))
+		if kind != "organization" {
+			u = with(u, kind+"Id", quoted(id))
 		}
 		if err := e.write(User, u); err != nil {
 			return err
@@ -532,21 +532,21 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 
 // withEnds adds the ends of grants to users of a folder or document. It removes users without
 // access.
-func (e *exporter) withEnds(of, id string, users []object) (list []object, err error) {
+func (e *exporter) withEnds(kind, id string, users []object) (list []object, err error) {
 	type permissions = map[string]client.Keyed[client.Permission]
 	for few := range slices.Chunk(users, most) {
 		ids := make([]string, len(few))
 		for i, u := range few {
 			ids[i] = textOf(u, "userId")
 		}
-		request := map[string]any{"organizationId": e.org, "userIds": ids, of + "Ids": []string{id}}
+		request := map[string]any{"organizationId": e.org, "userIds": ids, kind + "Ids": []string{id}}
 		answer, _, err := client.Call[client.Keyed[permissions]](e.ctx, e.c, "/v2/auth/permissions/get", request)
 		if err != nil {
 			return nil, err
 		}
 		for i, u := range few {
 			by, _ := answer.Get(ids[i])
-			p, _ := by[of+"s"].Get(id)
+			p, _ := by[kind+"s"].Get(id)
 			u = without(u, "expiresAt")
 			if p.ExpiresAt != 0 {
 				u = with(u, "expiresAt", jsontext.Value(jsontext.Int(p.ExpiresAt).String()))

@@ -44,8 +44,8 @@ func parseLine(number int64, text []byte) (*line, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return fail("", "must be a JSON object: %v", err)
 	}
-	f, known := forms[Kind(textOf(o, "kind"))]
-	if !known {
+	f, ok := forms[Kind(textOf(o, "kind"))]
+	if !ok {
 		return fail("kind", "must be one of %v", Kinds())
 	}
 	l.kind = Kind(textOf(o, "kind"))
@@ -56,8 +56,8 @@ func parseLine(number int64, text []byte) (*line, error) {
 		}
 	}
 	for _, name := range f.ids {
-		v, there := l.Get(name)
-		if !there || v.Kind() == 'n' {
+		v, ok := l.Get(name)
+		if !ok || v.Kind() == 'n' {
 			return fail(name, "is required")
 		}
 		if l.id = v.String(); v.Kind() == '"' {

@@ -77,16 +77,16 @@ func (s *shape) keep(v jsontext.Value) jsontext.Value {
 
 // keepMembers is keep for an object.
 func (s *shape) keepMembers(o object) object {
-	kept := make(object, 0, len(o))
+	members := make(object, 0, len(o))
 	for _, m := range o {
-		of, known := s.fields[m.Key]
+		field, ok := s.fields[m.Key]
 		switch {
-		case known && m.Value.Kind() != 'n':
-			m.Value = of.keep(m.Value)
-			kept = append(kept, m)
-		case !known && s.open:
-			kept = append(kept, m)
+		case ok && m.Value.Kind() != 'n':
+			m.Value = field.keep(m.Value)
+			members = append(members, m)
+		case !ok && s.open:
+			members = append(members, m)
 		}
 	}
-	return kept
+	return members
 }

@@ -114,8 +114,8 @@ func (r *Relay) due(ctx context.Context, kind collab.TaskKind, share int) (all [
 	deadline, _ := ctx.Deadline()
 	for i := range keys.DueShards {
 		shard := (i + int(r.Now().Unix()/60)) % keys.DueShards
-		read, kept := 0, 0
-		for from, more := "", true; more && read < maxRead && kept < maxKept && time.Until(deadline) > readsBefore; more = from != "" {
+		read, found := 0, 0
+		for from, more := "", true; more && read < maxRead && found < maxKept && time.Until(deadline) > readsBefore; more = from != "" {
 			page, next, err := r.Store.Waiting(ctx, string(kind), shard, r.Now().UnixMilli(), from, portion, r.Metrics.PassOver(ctx, r.Log))
 			if err != nil {
 				errs = append(errs, err)
@@ -123,9 +123,9 @@ func (r *Relay) due(ctx context.Context, kind collab.TaskKind, share int) (all [
 			}
 			for _, t := range page {
 				oldest = max(oldest, r.Now().Sub(time.UnixMilli(t.Due)))
-				if shares[t.Account] < share && kept < maxKept {
+				if shares[t.Account] < share && found < maxKept {
 					shares[t.Account]++
-					kept++
+					found++
 					all = append(all, t)
 				}
 			}

@@ -80,13 +80,13 @@ func (w *Worker) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// poll handles at most most messages of a queue concurrently until ctx ends; messages in progress
+// poll handles at most limit messages of a queue concurrently until ctx ends; messages in progress
 // continue with work. It deletes messages on receipt, because the stand-in for SQS scans all its
 // messages at each call. The relay sends lost messages again.
-func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
+func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, limit int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	places := make(chan struct{}, most)
+	places := make(chan struct{}, limit)
 	for range polls {
 		wg.Go(func() {
 			for ctx.Err() == nil {
