@@ -219,9 +219,10 @@ test('an inbox that comes late shares the connection of the document, and a seco
     const leave = inbox.watch(box);
     await pass(TOGETHER);
     assert.deepEqual(asked('tickets/add').slice(n), [plan]);
+    assert.equal(one.heard.at(-1), false, 'the document polls for what happens between two connections');
     sockets[n].onopen();
     await pass(0);
-    assert.deepEqual([sockets[n - 1].closed, !!sockets[n].closed, box.heard.at(-1)], [true, false, true]);
+    assert.deepEqual([sockets[n - 1].closed, !!sockets[n].closed, box.heard.at(-1), one.heard.at(-1)], [true, false, true, true]);
     if (n === 1) leave();
   }
   (await of('map')).watch(two);
