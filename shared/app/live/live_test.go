@@ -815,6 +815,11 @@ func TestSlowProvider(t *testing.T) {
 	other, err := w.service.Directory.OpenDocument(t.Context(), "other", "org", "plan", collab.CreateFlags{})
 	must.Do(t, err)
 	slow.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if w.hints.Take(ctx, written[:1]) == nil {
+		t.Error("a call that ended early must be repeated")
+	}
 	began := time.Now()
 	must.Do(t, w.hints.Take(t.Context(), append(written, keys.Annotation(other, "a"))))
 	theirs.expect(t, plan)
