@@ -61,8 +61,10 @@ func (s Standing) MayWrite(now Millis) bool {
 // that a back end names has access.
 func (s Standing) Viewer(now Millis) Viewer {
 	why := s.refusal(now)
-	return Viewer{User: s.User, May: why == "", Why: why, Member: s.Member.Holds(now)}
+	return Viewer{User: s.User, May: why == "", Why: why, Member: s.Member.Holds(now), Unprovided: why == unprovided}
 }
+
+const unprovided = "the permission provider has not allowed it"
 
 // refusal returns the reason why the person has no access, for an operator, or "".
 func (s Standing) refusal(now Millis) string {
@@ -74,7 +76,7 @@ func (s Standing) refusal(now Millis) string {
 	case s.Provider != nil && *s.Provider:
 		return ""
 	case s.Provider != nil:
-		return "the permission provider has not allowed it"
+		return unprovided
 	case s.Access == "" || s.Grant(now) != nil:
 		return ""
 	case s.SetOn != "":

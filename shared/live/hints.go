@@ -21,6 +21,10 @@ const (
 	posts       = 64              // concurrent
 	postTimeout = 2 * time.Second // of one post, with retries
 
+	// The maximum time that permission providers may take in one call of Take. The stream's batches
+	// have changes of several accounts, and a slow provider of one delays the hints of the others.
+	patience = 5 * time.Second
+
 	// The gateway may not know yet that a younger connection has begun.
 	young = 30 * time.Second
 )
@@ -95,6 +99,7 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 // hints returns the hints about changes, and the number of pages that receive the most common one.
 func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, reached int, err error) {
 	var mu sync.Mutex
+	until := time.Now().Add(patience)
 	found = map[message]bool{}
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(queries)
@@ -105,7 +110,7 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 			continue
 		}
 		g.Go(func() error {
-			list, pages, err := h.find(within, c)
+			list, pages, err := h.find(within, c, until)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, m := range list {
@@ -119,10 +124,11 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 	return found, reached, err
 }
 
-// find returns the messages about a change, and the number of pages that receive a hint.
-func (h *Hints) find(ctx context.Context, c keys.Change) (messages []message, pages int, err error) {
+// find returns the messages about a change, and the number of pages that receive a hint. It asks no
+// permission provider after until.
+func (h *Hints) find(ctx context.Context, c keys.Change, until time.Time) (messages []message, pages int, err error) {
 	if c.Kind == keys.AccessChanged {
-		messages, err = h.recheck(ctx, c)
+		messages, err = h.recheck(ctx, c, until)
 		return messages, 0, err
 	}
 	change := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
@@ -138,7 +144,7 @@ func (h *Hints) find(ctx context.Context, c keys.Change) (messages []message, pa
 	if err != nil {
 		return nil, 0, err
 	}
-	refused, err := h.refused(ctx, w, watchers)
+	refused, err := h.refused(ctx, w, watchers, until)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -156,14 +162,14 @@ func (h *Hints) find(ctx context.Context, c keys.Change) (messages []message, pa
 }
 
 // recheck returns messages that end the connections of a user who may not watch all that they do.
-func (h *Hints) recheck(ctx context.Context, c keys.Change) (ends []message, err error) {
+func (h *Hints) recheck(ctx context.Context, c keys.Change, until time.Time) (ends []message, err error) {
 	list, err := h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
 	if len(list) > 0 {
 		h.Rule.Directory.Forget(keys.Organization(c.Account, c.Organization)) // its first removal is new
 	}
 	for _, connection := range list {
 		var refused map[string]bool
-		if refused, err = h.refused(ctx, connection.Watch, []collab.Connection{connection}); err != nil {
+		if refused, err = h.refused(ctx, connection.Watch, []collab.Connection{connection}, until); err != nil {
 			return nil, err
 		}
 		for id := range refused {
@@ -174,8 +180,8 @@ func (h *Hints) recheck(ctx context.Context, c keys.Change) (ends []message, err
 }
 
 // refused returns the connections, by id, whose users may not watch w. If a permission provider
-// gives no answer, it refuses none.
-func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Connection) (map[string]bool, error) {
+// gives no answer, or not by until, it refuses nobody because of the provider.
+func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Connection, until time.Time) (map[string]bool, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -187,11 +193,18 @@ func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Conne
 	if err == nil {
 		ids := collab.Map(list, func(c collab.Connection) string { return c.User })
 		slices.Sort(ids)
-		users, err = h.Rule.refused(ctx, account.Settings, w, slices.Compact(ids))
-	}
-	if _, ok := errors.AsType[*access.NoAnswer](err); ok {
-		h.Log.LogAttrs(ctx, slog.LevelWarn, "connections are not checked", slog.Int("connections", len(list)), slog.Any("cause", err))
-		return nil, nil
+		within := ctx
+		if account.Settings.PermissionProvider {
+			var cancel context.CancelFunc
+			within, cancel = context.WithDeadline(ctx, until)
+			defer cancel()
+		}
+		users, err = h.Rule.refused(within, account.Settings, w, slices.Compact(ids))
+		_, silent := errors.AsType[*access.NoAnswer](err)
+		if err != nil && (silent || within.Err() != nil && ctx.Err() == nil) {
+			h.Log.LogAttrs(ctx, slog.LevelWarn, "connections are not checked", slog.Int("connections", len(list)), slog.Any("cause", err))
+			err = nil
+		}
 	}
 	code := collab.CodeOf(err)
 	all := code == collab.NotFound || code == collab.PermissionDenied || code == collab.FailedPrecondition

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 
@@ -75,7 +76,8 @@ const (
 	together = 100 // users whose access is read at once: see directory.Store.Standings
 )
 
-// refused returns the errors of Check by user, or one for all users.
+// refused returns the errors of Check by user, or one for all users. With the error *access.NoAnswer
+// it also returns the errors of users whose access the permission provider does not decide.
 func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
 	org, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {
@@ -92,6 +94,7 @@ func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, us
 		return nil, err
 	}
 	var mu sync.Mutex
+	var silent error
 	refused := map[string]error{}
 	refuse := func(user, format, object string) {
 		mu.Lock()
@@ -103,12 +106,16 @@ func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, us
 	for part := range slices.Chunk(users, together) {
 		g.Go(func() error {
 			viewers, err := r.Access.Viewers(within, s, docs, part, false)
-			if err != nil {
+			_, partly := errors.AsType[*access.NoAnswer](err)
+			if err != nil && !partly {
 				return err
 			}
+			mu.Lock()
+			silent = cmp.Or(silent, err)
+			mu.Unlock()
 			for i, list := range viewers {
 				for _, v := range list {
-					if !v.May {
+					if !v.May && !(partly && v.Unprovided) {
 						refuse(v.User, "user %q cannot see document %q", docs[i].Document)
 					}
 				}
@@ -128,5 +135,6 @@ func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, us
 			return err
 		})
 	}
-	return refused, g.Wait()
+	err = g.Wait()
+	return refused, cmp.Or(err, silent)
 }

@@ -753,7 +753,7 @@ func TestRefused(t *testing.T) {
 }
 
 // TestSilentProvider checks that connections stay, with hints, while the permission provider gives
-// no answer, and that its answer ends them.
+// no answer, except those of a person who was removed, and that its answer ends them.
 func TestSilentProvider(t *testing.T) {
 	w := newWorld(t)
 	var answers atomic.Value
@@ -764,16 +764,68 @@ func TestSilentProvider(t *testing.T) {
 	defer provider.Close()
 	must.Do(t, w.service.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"}))
 	ann, bob := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`), w.connect(t, "acme", "bob", `"documentIds": ["plan"]`)
+	removed, stays := w.connect(t, "acme", "ann", `"documentIds": ["budget"]`), w.connect(t, "acme", "bob", `"documentIds": ["budget"]`)
+	w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "documentId": "budget", "users": [{"userId": "ann"}]}`)
 	answers.Store("no JSON")
 	w.comment(t, "plan")
 	w.take(t)
 	ann.expect(t, plan)
 	bob.expect(t, plan)
+	w.post(t, "acme", "/v2/users/delete", `{"organizationId": "org", "documentId": "budget", "userIds": ["ann"]}`)
+	w.clock.move(directory.CacheTTL)
+	w.written.take()
+	must.Do(t, w.hints.Take(t.Context(), []keys.Key{keys.Annotation(w.document(t, "budget"), "a")}))
+	removed.expect(t, "")
+	stays.expect(t, `{"changed":{"documentId":"budget"}}`)
+	ann.still(t)
+	bob.still(t)
 	answers.Store(`{"userIds": ["bob"]}`)
 	w.comment(t, "plan")
 	w.take(t)
 	ann.expect(t, "")
 	bob.expect(t, plan)
+}
+
+// TestSlowProvider checks that a permission provider of one account that answers slowly, but without
+// time-outs, delays the hints of others by few seconds.
+func TestSlowProvider(t *testing.T) {
+	w := newWorld(t)
+	var slow atomic.Bool
+	provider := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if slow.Load() {
+			select {
+			case <-time.After(1500 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		}
+		_, _ = out.Write([]byte(`{"userIds": ["ann"]}`))
+	}))
+	defer provider.Close()
+	must.Do(t, w.service.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"}))
+	theirs := w.connect(t, "other", "ann", `"documentIds": ["plan"]`)
+	written := []keys.Key{}
+	for i := range 160 {
+		id := fmt.Sprint("d", i)
+		w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "`+id+`", "documentName": "D"}]}`)
+		must.Do(t, w.kept.Connect(t.Context(), collab.Connection{ID: rand.Text(), At: w.clock.now().UnixMilli(), Watch: collab.Watch{
+			Account: "acme", Organization: "org", User: "ann", Documents: []string{id},
+		}}))
+		written = append(written, keys.Annotation(w.document(t, id), "a"))
+	}
+	other, err := w.service.Directory.OpenDocument(t.Context(), "other", "org", "plan", collab.CreateFlags{})
+	must.Do(t, err)
+	slow.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if w.hints.Take(ctx, written[:1]) == nil {
+		t.Error("a call that ended early must be repeated")
+	}
+	began := time.Now()
+	must.Do(t, w.hints.Take(t.Context(), append(written, keys.Annotation(other, "a"))))
+	theirs.expect(t, plan)
+	if took := time.Since(began); took > 10*time.Second { // 160 answers, 16 at once, would take 15
+		t.Errorf("others got their hints after %v", took)
+	}
 }
 
 // TestLifetime checks that a connection older than two hours gets no hints.

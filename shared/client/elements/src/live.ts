@@ -218,6 +218,7 @@ export class Live {
       if (!this.#connects || this.#by) return;
       if (!url) return this.#later(retryAfter, false, true);
       this.#apart = false;
+      if (this.#socket) this.#turn(false); // no hints until the next connection
       this.#close();
       this.#open(new WebSocket(url), partner);
     } catch (e) {
