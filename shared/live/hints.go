@@ -99,10 +99,11 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 // hints returns the hints about changes, and the number of pages that receive the most common one.
 func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, reached int, err error) {
 	var mu sync.Mutex
-	until := time.Now().Add(patience)
 	found = map[message]bool{}
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(queries)
+	asking, cancel := context.WithTimeout(within, patience)
+	defer cancel()
 	for c := range changes {
 		everyone := c
 		everyone.User = ""
@@ -110,7 +111,7 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 			continue
 		}
 		g.Go(func() error {
-			list, pages, err := h.find(within, c, until)
+			list, pages, err := h.find(within, asking, c)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, m := range list {
@@ -125,10 +126,10 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 }
 
 // find returns the messages about a change, and the number of pages that receive a hint. It asks no
-// permission provider after until.
-func (h *Hints) find(ctx context.Context, c keys.Change, until time.Time) (messages []message, pages int, err error) {
+// permission provider after asking ends.
+func (h *Hints) find(ctx, asking context.Context, c keys.Change) (messages []message, pages int, err error) {
 	if c.Kind == keys.AccessChanged {
-		messages, err = h.recheck(ctx, c, until)
+		messages, err = h.recheck(ctx, asking, c)
 		return messages, 0, err
 	}
 	change := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
@@ -144,7 +145,7 @@ func (h *Hints) find(ctx context.Context, c keys.Change, until time.Time) (messa
 	if err != nil {
 		return nil, 0, err
 	}
-	refused, err := h.refused(ctx, w, watchers, until)
+	refused, err := h.refused(ctx, asking, w, watchers)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -162,14 +163,14 @@ func (h *Hints) find(ctx context.Context, c keys.Change, until time.Time) (messa
 }
 
 // recheck returns messages that end the connections of a user who may not watch all that they do.
-func (h *Hints) recheck(ctx context.Context, c keys.Change, until time.Time) (ends []message, err error) {
+func (h *Hints) recheck(ctx, asking context.Context, c keys.Change) (ends []message, err error) {
 	list, err := h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
 	if len(list) > 0 {
 		h.Rule.Directory.Forget(keys.Organization(c.Account, c.Organization)) // its first removal is new
 	}
 	for _, connection := range list {
 		var refused map[string]bool
-		if refused, err = h.refused(ctx, connection.Watch, []collab.Connection{connection}, until); err != nil {
+		if refused, err = h.refused(ctx, asking, connection.Watch, []collab.Connection{connection}); err != nil {
 			return nil, err
 		}
 		for id := range refused {
@@ -180,8 +181,8 @@ func (h *Hints) recheck(ctx context.Context, c keys.Change, until time.Time) (en
 }
 
 // refused returns the connections, by id, whose users may not watch w. If a permission provider
-// gives no answer, or not by until, it refuses nobody because of the provider.
-func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Connection, until time.Time) (map[string]bool, error) {
+// gives no answer, or none before asking ends, it refuses nobody because of the provider.
+func (h *Hints) refused(ctx, asking context.Context, w collab.Watch, list []collab.Connection) (map[string]bool, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -195,9 +196,7 @@ func (h *Hints) refused(ctx context.Context, w collab.Watch, list []collab.Conne
 		slices.Sort(ids)
 		within := ctx
 		if account.Settings.PermissionProvider {
-			var cancel context.CancelFunc
-			within, cancel = context.WithDeadline(ctx, until)
-			defer cancel()
+			within = asking
 		}
 		users, err = h.Rule.refused(within, account.Settings, w, slices.Compact(ids))
 		_, silent := errors.AsType[*access.NoAnswer](err)
