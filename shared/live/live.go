@@ -76,8 +76,9 @@ const (
 	together = 100 // users whose access is read at once: see directory.Store.Standings
 )
 
-// refused returns the errors of Check by user, or one for all users. With the error *access.NoAnswer
-// it also returns the errors of users whose access the permission provider does not decide.
+// refused returns the errors of Check by user, or one for all users. With the error
+// *access.NoAnswer it also returns the errors of users whose access the permission provider does
+// not decide.
 func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
 	org, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {

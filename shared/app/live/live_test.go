@@ -786,8 +786,8 @@ func TestSilentProvider(t *testing.T) {
 	bob.expect(t, plan)
 }
 
-// TestSlowProvider checks that a permission provider of one account that answers slowly, but without
-// time-outs, delays the hints of others by few seconds.
+// TestSlowProvider checks that a permission provider of one account that answers slowly, but
+// without time-outs, delays the hints of others by few seconds.
 func TestSlowProvider(t *testing.T) {
 	w := newWorld(t)
 	var slow atomic.Bool

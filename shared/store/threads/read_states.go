@@ -115,9 +115,9 @@ func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Ke
 	return true, s.Put(ctx, it)
 }
 
-// ReadStates returns up to limit read states for a document and its visible annotations. They belong
-// to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
-// page and after the last. The list ends early at the end of a page of the request: see
+// ReadStates returns up to limit read states for a document and its visible annotations. They
+// belong to a viewer, or to all users if there is none. after and next are sort keys, "" for the
+// first page and after the last. The list ends early at the end of a page of the request: see
 // collab.Usage.PageLeft. It reads with strong consistency, except the annotations for a viewer.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, viewers collab.Viewers, after string, limit int,
