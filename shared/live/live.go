@@ -1,5 +1,5 @@
 // Package live sends pages hints about changed data. A hint may be lost or repeated; pages refresh
-// every 30 minutes.
+// every two hours.
 package live
 
 import (
