@@ -27,8 +27,8 @@ const tab = async (documentId = 'plan') => {
   const document = (globalThis.document = new Page());
   const {liveOf, storeOf, ...more} = await import(`data:text/javascript,${encodeURIComponent(`const document = globalThis.document; ${code}`)}//${++tabs}`);
   const access = new more.Access({api: 'http://service', token: '/token', organization: ''}, documentId);
-  const of = async (id) => { // one of several in the tab, whose person is known
-    const one = more.accessOf({api: 'http://service', token: '/token', organization: ''}, id);
+  const of = async (id, organization = '') => { // one of several in the tab, whose person is known
+    const one = more.accessOf({api: 'http://service', token: '/token', organization}, id);
     answers['users/get'] = () => ({data: []});
     await one.call('/v2/users/get', {});
     return liveOf(one);
@@ -269,6 +269,48 @@ test('an inbox opens no connection that the document has meanwhile', async () =>
   answer();
   await pass(1000);
   assert.deepEqual([asked('tickets/add'), sockets.length], [[plan, {inbox: true}], 1]);
+});
+
+test('an inbox of another organization has its own connection', async () => {
+  const {of} = await tab();
+  const [doc, box] = [watcher(), watcher()];
+  (await of('plan')).watch(doc);
+  (await of('', 'other')).watch(box);
+  await pass(TOGETHER);
+  assert.deepEqual(asked('tickets/add'), [{documentIds: ['plan']}, {inbox: true}]);
+  for (const socket of sockets) socket.onopen();
+  sockets[0].says({changed: {documentId: 'plan'}});
+  assert.deepEqual([doc, box].map((w) => w.heard.at(-1)), ['hint within 0', true]);
+});
+
+test('a page that is left while it asks for a connection opens none, and one when it comes back', async () => {
+  const {of} = await tab();
+  const [doc, inbox] = [await of('plan'), await of('')];
+  const {fetch} = globalThis;
+  const answer = [];
+  const wait = () => (globalThis.fetch = (...request) => new Promise((done) => answer.push(() => done(fetch(...request)))));
+  wait();
+  const leaves = [doc.watch(watcher()), inbox.watch(watcher())];
+  await pass(TOGETHER);
+  for (const leave of leaves) leave();
+  globalThis.fetch = fetch;
+  answer.forEach((done) => done());
+  await pass(MINUTE);
+  assert.deepEqual([asked('tickets/add').length, sockets.length], [1, 0]);
+
+  const box = watcher();
+  doc.watch(watcher());
+  const leave = inbox.watch(watcher());
+  await pass(TOGETHER);
+  leave(); // before the connection has begun
+  sockets[0].onopen();
+  await pass(0);
+  inbox.watch(box);
+  await pass(TOGETHER);
+  assert.equal(sockets.length, 2);
+  sockets[1].onopen();
+  await pass(0);
+  assert.equal(box.heard.at(-1), true);
 });
 
 test('without an answer a page asks for one connection again', async () => {
