@@ -42,8 +42,8 @@ export class Poll {
   /**
    * look resolves to whether anything changed; asked means that it was requested, not scheduled. It
    * rejects with a Failure, which makes the pauses grow, at least to the requested wait, plus a
-   * random part after too many requests. NOT_FOUND ends the polling until the page is shown again.
-   * changed is called when failure changes.
+   * random part after too many requests. NOT_FOUND ends the polling until the next start. changed is
+   * called when failure changes.
    */
   constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
@@ -152,6 +152,7 @@ export class Poll {
       this.#failing = Math.min((this.#failing || (busy ? APART : PAUSE)) * 2, LONGEST);
       this.#notBefore = Date.now() + (busy ? Math.max(retryAfter, this.#failing) * (1 + Math.random() / 2) : retryAfter || 0);
       if (!busy || !retryAfter || retryAfter > SHORT) this.failure = failure;
+      if (status === 'NOT_FOUND') this.stop();
     }
     if (before?.status !== this.failure?.status) this.changed();
   }
@@ -178,7 +179,7 @@ export class Poll {
 
   #in(ms: number, then: () => void = () => void this.now(false)): void {
     clearTimeout(this.#timer);
-    if (this.#on && !document.hidden && this.failure?.status !== 'NOT_FOUND') this.#timer = setTimeout(then, ms);
+    if (this.#on && !document.hidden) this.#timer = setTimeout(then, ms);
   }
 
   #seen = (): void => {
