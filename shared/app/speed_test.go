@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,10 +16,10 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/credentials"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -87,7 +86,7 @@ type operation struct{} // key of the number of an operation in a context
 // recorded records calls before it sends them.
 func (s *speed) recorded(cfg *aws.Config) {
 	next := cfg.HTTPClient
-	cfg.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
+	cfg.HTTPClient = storetest.Client(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return nil, err
@@ -103,10 +102,6 @@ func (s *speed) recorded(cfg *aws.Config) {
 		return next.Do(r)
 	})
 }
-
-type clientFunc func(*http.Request) (*http.Response, error)
-
-func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 func newSpeed(b *testing.B) *speed {
 	s := &speed{b: b}
@@ -140,12 +135,10 @@ const inPlan = `"documentId": "plan", `
 
 // send sends an operation, and returns the response.
 func (s *speed) send(op int, path, data string) string {
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(`{"data": {"organizationId": "acme", `+data+`}}`))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(credentials.KeyHeader, "key")
-	r.Header.Set(credentials.TokenHeader, "token")
-	w := httptest.NewRecorder()
-	s.serve.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operation{}, op)))
+	numbered := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serve.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operation{}, op)))
+	})
+	w := apitest.Post(numbered, path, `{"data": {"organizationId": "acme", `+data+`}}`)
 	if w.Code != http.StatusOK {
 		s.b.Errorf("%s: %d %s", path, w.Code, w.Body)
 	}
