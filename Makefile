@@ -73,7 +73,7 @@ wheel: check openapi ## build the Python client, a wheel in .local/wheel
 CONCURRENT := ./shared/store/... ./shared/delivery/... ./shared/quota ./shared/cache ./shared/live/... ./shared/app/live ./shared/webhook \
 	./shared/client ./shared/api/rpc
 
-test: check ## check every rule: format, vet, the tests of every package (eight minutes on two cores)
+test: check ## check every rule: format, vet, the tests of every package (16 minutes on two cores at the first time)
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
@@ -87,7 +87,7 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
 	$(call timed,go test -shuffle=on -vet=off -timeout 20m $$packages)
 
-e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (10 minutes on two cores)
+e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (18 minutes on two cores at the first time)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
 	@files=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */); \
@@ -95,7 +95,7 @@ e2e: check ## check the whole: a deployment to LocalStack, its pages in a browse
 	tests=$$(sed -n 's/^func \(Test[A-Za-z]*\)(.*/\1/p' $$files | paste -s -d '|' -); \
 	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m -run "^($$tests)$$" $$packages)
 
-bench: check ## compare the service's time with that of its bare calls to the local table (two minutes)
+bench: check ## compare the service's time with that of its bare calls to the local table (three minutes)
 	@go run ./localstack/install
 	@go test ./shared/app -run '^$$' -bench Speed -benchtime 3s
 
