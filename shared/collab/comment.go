@@ -56,9 +56,9 @@ const maxRemoved = 200
 // Retag replaces the tags of the comment. It remembers the mentions that are no longer in it, the
 // latest first, because a mention that comes back notifies nobody again: see Event.AddChanges.
 func (c *Comment) Retag(tags JSON) {
-	were := MentionsOf(*c).with(Deref(c.Removed))
+	before := MentionsOf(*c).with(Deref(c.Removed))
 	c.TaggedUserContacts, c.Removed = tags, nil
-	if removed := were.without(MentionsOf(*c), maxRemoved); removed.Len() > 0 {
+	if removed := before.without(MentionsOf(*c), maxRemoved); removed.Len() > 0 {
 		c.Removed = &removed
 	}
 }

@@ -262,7 +262,7 @@ func (g *goClient) typeDoc(name string) string {
 	if whole, ok := strings.CutSuffix(name, "Change"); ok {
 		return fmt.Sprintf("%s is a change of a %s: absent fields are unchanged.", name, strings.ToLower(whole))
 	}
-	fields, says := g.fieldsOf(name)
+	fields, text := g.fieldsOf(name)
 	if len(fields) == 0 {
 		var methods []string
 		for _, op := range g.operations {
@@ -272,15 +272,15 @@ func (g *goClient) typeDoc(name string) string {
 		}
 		return fmt.Sprintf("%s is part of the responses of %s.", name, strings.Join(methods, ", "))
 	}
-	if says != "" {
-		return fmt.Sprintf("%s is the value of %s: %s.", g.goName(name), strings.Join(fields, ", "), lower(says))
+	if text != "" {
+		return fmt.Sprintf("%s is the value of %s: %s.", g.goName(name), strings.Join(fields, ", "), lower(text))
 	}
 	return fmt.Sprintf("%s is the value of %s.", g.goName(name), strings.Join(fields, ", "))
 }
 
 // fieldsOf returns the fields with the type of a component, and their description if it is the same
 // for all.
-func (g *goClient) fieldsOf(component string) (fields []string, says string) {
+func (g *goClient) fieldsOf(component string) (fields []string, text string) {
 	nameOf := map[string]string{}
 	for _, c := range g.components {
 		properties, _ := c.Get("properties")
@@ -288,17 +288,17 @@ func (g *goClient) fieldsOf(component string) (fields []string, says string) {
 		for _, p := range members {
 			if g.refersTo(p.Value, g.goName(component)) {
 				description, _ := p.Value.(object).Get("description")
-				if says := description.(string); len(says) > len(nameOf[p.Key]) { // the longest of several
-					nameOf[p.Key] = says
+				if text := description.(string); len(text) > len(nameOf[p.Key]) { // the longest of several
+					nameOf[p.Key] = text
 				}
 			}
 		}
 	}
 	fields = slices.Sorted(maps.Keys(nameOf))
 	if len(fields) == 1 {
-		says = nameOf[fields[0]]
+		text = nameOf[fields[0]]
 	}
-	return fields, says
+	return fields, text
 }
 
 // refersTo reports whether a schema is or contains the component with a Go name.

@@ -121,7 +121,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[keys.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
-	var were, changed []collab.Comment
+	var former, changed []collab.Comment
 	var read []store.Item // before the change
 	size := 0
 	for i, k := range u.keys(ids) {
@@ -144,7 +144,7 @@ func (u *commentUpdate) compute(
 			break
 		}
 		writes = append(writes, store.Change(before, after, u.req.Mark(), keys.Rev, keys.AddedBy))
-		were, changed, read = append(were, old), append(changed, c), append(read, before)
+		former, changed, read = append(former, old), append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
@@ -152,7 +152,7 @@ func (u *commentUpdate) compute(
 	if u.c.At != 0 && collab.UsageOf(ctx).Limited() && !u.touched.Swap(true) {
 		put := writes
 		if u.c.Event != nil {
-			put = slices.Concat(put, u.s.Outbox.Record(u.c.Event(&collab.Annotation{ID: u.ann}, were, changed)))
+			put = slices.Concat(put, u.s.Outbox.Record(u.c.Event(&collab.Annotation{ID: u.ann}, former, changed)))
 		}
 		if err := u.s.Reserve(ctx, []store.Write{store.Rewriting(headKey(u.doc, u.ann))}, put); err != nil {
 			return nil, len(ids), nil, err
@@ -168,7 +168,7 @@ func (u *commentUpdate) compute(
 	for i := len(read) - 1; i >= 0; i-- {
 		if !belongs(read[i], itself) { // of a deleted thread with this id
 			u.fail(changed[i].ID, u.missing(changed[i].ID))
-			writes, were, changed = slices.Delete(writes, i, i+1), slices.Delete(were, i, i+1), slices.Delete(changed, i, i+1)
+			writes, former, changed = slices.Delete(writes, i, i+1), slices.Delete(former, i, i+1), slices.Delete(changed, i, i+1)
 		}
 	}
 	head, err := readHead(itself)
@@ -181,7 +181,7 @@ func (u *commentUpdate) compute(
 	if len(writes) == 0 || u.c.Event == nil {
 		return writes, len(ids), nil, nil
 	}
-	ev = u.c.Event(&head, were, changed)
+	ev = u.c.Event(&head, former, changed)
 	return append(writes, u.s.Outbox.Record(ev)...), len(ids), ev, nil
 }
 
