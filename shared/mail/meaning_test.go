@@ -67,6 +67,12 @@ func TestSignature(t *testing.T) {
 		}
 		checkHTML(t, got.HTML)
 	}
+	nameless := collab.Comment{From: collab.JSON(`{"userId":"bot-7"}`), Text: new("x"), Agent: collab.JSON(`{"agentName":"Helper"}`)}
+	got, err := newMailer(t, "").Render(notice(Event{Headline: "A comment was added", Comments: []*collab.Comment{&nameless}}))
+	must.Do(t, err)
+	if !strings.Contains(got.Text, "\nHelper:\n> x\n") {
+		t.Errorf("no name of the agent alone in\n%s", got.Text)
+	}
 }
 
 // TestSuggestion checks that an email shows the old and the new text of a suggestion, and the

@@ -146,7 +146,7 @@ func (s *Suggestion) body(to Reader) string {
 }
 
 // Author returns the name of a comment's author for a reader, with that of the agent with which the
-// author wrote it, or "".
+// author wrote it, or "". An author without a name has that of the agent.
 func Author(c *collab.Comment, to Reader) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
@@ -157,11 +157,15 @@ func Author(c *collab.Comment, to Reader) string {
 	}
 	name := to.name(author)
 	if len(c.Agent) > 0 && json.Unmarshal(c.Agent, &agent) == nil { // else it has no name
-		if agent.Name = lineOf(agent.Name); agent.Name != "" && agent.Name != name {
-			return to.Text("withAgent", "name", name, "agent", collab.Isolate(agent.Name))
-		}
+		agent.Name = lineOf(agent.Name)
 	}
-	return name
+	switch {
+	case agent.Name == "" || agent.Name == name:
+		return name
+	case to.Names[author.UserID] == "" && collab.Deref(author.Name) == "":
+		return agent.Name
+	}
+	return to.Text("withAgent", "name", name, "agent", collab.Isolate(agent.Name))
 }
 
 // collapse replaces consecutive white space by a space.
