@@ -87,7 +87,7 @@ func (r *Reader) Unread(
 ) (positions []string, next string, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}
 	var marks states
-	for atOnce, looked := MostUnread+1, 0; ; atOnce *= 2 {
+	for atOnce, looked := MostUnread+1, 0; ; atOnce = min(2*atOnce, inboxExamined) {
 		var pointers []pointer
 		var more bool
 		err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {

@@ -150,7 +150,7 @@ func (s *Store) unreadIn(
 	ctx context.Context, k keys.Key, entry store.Item, user string, since collab.Millis,
 ) (unread, sure bool, err error) {
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true, Limit: 3}
-	for size := 0; size < 1_000_000; q.Limit *= 32 {
+	for size := 0; size < 1_000_000; q.Limit = min(32*q.Limit, 3_000) {
 		items, more, err := s.QueryPage(ctx, q)
 		if err != nil {
 			return false, false, err

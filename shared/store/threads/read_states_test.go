@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
@@ -112,6 +118,34 @@ func TestReadNow(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestUnreadInShortPages counts a thread whose newest comments are the reader's own, while each page
+// of a query has one item.
+func TestUnreadInShortPages(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	for i := range collab.Millis(10) {
+		c := storetest.Comment([]string{"bob", "eve"}[min(i, 1)], 0, 10_000+i)
+		_, err := w.AddComments(t.Context(), newRequest(10_000+i), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
+		w.must(err)
+	}
+	errs, err := w.SetRead(t.Context(), newRequest(20_000), w.doc, "eve", []string{"a"}, false, nil)
+	w.must(errors.Join(append(errs, err)...))
+	limit := regexp.MustCompile(`"Limit":\d+`)
+	short := on(storetest.Through(t, w.Table, func(next aws.HTTPClient) aws.HTTPClient {
+		return storetest.Client(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			w.must(err)
+			short := limit.ReplaceAllString(string(body), `"Limit":1`)
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(short)), int64(len(short))
+			return next.Do(r)
+		})
+	}))
+	n, err := short.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, "eve", nil)
+	w.must(err)
+	if n[0].Unread != 1 {
+		t.Errorf("%d annotations are unread, want 1", n[0].Unread)
 	}
 }
 
