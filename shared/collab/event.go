@@ -201,11 +201,7 @@ func (u User) Acting() *User {
 
 // AssigneeID returns the id of the assigned user, or "".
 func (a *Annotation) AssigneeID() string {
-	var u User
-	if len(a.AssignedTo) > 0 {
-		_ = json.Unmarshal(a.AssignedTo, &u) // checked before it was stored
-	}
-	return u.UserID
+	return a.AssignedTo.Text("userId")
 }
 
 func (a *Annotation) StatusRef() *EventStatus {

@@ -226,13 +226,7 @@ func (f NotificationFilter) Matches(n Notification) bool {
 	if f.Document != "" && n.DocumentID != f.Document {
 		return false
 	}
-	at := struct {
-		ID string `json:"id"`
-	}{n.LocationID}
-	if len(n.Location) > 0 {
-		_ = json.Unmarshal(n.Location, &at) // checked before it was stored
-	}
-	return f.Location == "" || at.ID == f.Location
+	return f.Location == "" || cmp.Or(n.Location.Text("id"), n.LocationID) == f.Location
 }
 
 // NotificationQuery selects notifications of a user, or else of a document.

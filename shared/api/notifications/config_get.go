@@ -3,8 +3,6 @@ package notifications
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -64,20 +62,13 @@ type Channels struct {
 
 // MarshalJSON adds the further channels.
 func (c Channels) MarshalJSON() ([]byte, error) {
-	channels := rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}
-	for _, m := range c.Further {
-		channels = append(channels, rpc.Member[any]{Key: m.Key, Value: m.Value})
-	}
-	return channels.MarshalJSON()
+	return rpc.WithFurther(rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}, c.Further), nil
 }
 
-func channelsOf(p collab.Preferences) Channels {
-	c := Channels{Inbox: p.Inbox, Email: p.Email}
-	for _, name := range slices.Sorted(maps.Keys(p.Further)) {
-		c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
-	}
-	return c
-}
+func channelsOf(p collab.Preferences) Channels { return Channels{p.Inbox, p.Email, further(p)} }
+
+// further returns the further channels, by name.
+func further(p collab.Preferences) rpc.Open { return rpc.Open{Further: rpc.JSON(p.Further).Object()} }
 
 // Metadata locates a NotificationConfig.
 type Metadata struct {
