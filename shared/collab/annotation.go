@@ -84,6 +84,9 @@ func (a *Annotation) TargetText() string {
 	return Shorten(a.TargetElement.Text("targetText"), maxTargetText)
 }
 
+// AssigneeID returns the id of the assigned user, or "".
+func (a *Annotation) AssigneeID() string { return a.AssignedTo.Text("userId") }
+
 // Thread is an annotation with its comments by comment id.
 type Thread struct {
 	Document string

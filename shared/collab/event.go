@@ -199,11 +199,6 @@ func (u User) Acting() *User {
 	return &short
 }
 
-// AssigneeID returns the id of the assigned user, or "".
-func (a *Annotation) AssigneeID() string {
-	return a.AssignedTo.Text("userId")
-}
-
 func (a *Annotation) StatusRef() *EventStatus {
 	s := &EventStatus{}
 	_ = json.Unmarshal(a.Status, s) // checked before it was stored
