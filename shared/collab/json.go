@@ -72,11 +72,12 @@ func (j JSON) Get(name string) JSON {
 // Text returns a string member of an object, or "".
 func (j JSON) Text(name string) string { return textOf(j.Get(name)) }
 
-func textOf(value JSON) (text string) {
-	if len(value) > 0 && value[0] == '"' {
-		_ = json.Unmarshal(value, &text) // valid, as the object is
+func textOf(value JSON) string {
+	if len(value) == 0 || value[0] != '"' {
+		return ""
 	}
-	return text
+	text, _ := jsontext.AppendUnquote(nil, value) // valid, as the object is
+	return string(text)
 }
 
 // Merge sets the members of other, and removes null ones. Order and text of members are preserved.

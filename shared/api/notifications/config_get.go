@@ -3,6 +3,8 @@ package notifications
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -68,7 +70,12 @@ func (c Channels) MarshalJSON() ([]byte, error) {
 func channelsOf(p collab.Preferences) Channels { return Channels{p.Inbox, p.Email, further(p)} }
 
 // further returns the further channels, by name.
-func further(p collab.Preferences) rpc.Open { return rpc.Open{Further: rpc.JSON(p.Further).Object()} }
+func further(p collab.Preferences) (all rpc.Open) {
+	for _, name := range slices.Sorted(maps.Keys(p.Further)) {
+		all.Further.Set(name, rpc.JSON(p.Further[name]))
+	}
+	return all
+}
 
 // Metadata locates a NotificationConfig.
 type Metadata struct {

@@ -148,8 +148,8 @@ func (s *Suggestion) body(to Reader) string {
 // Author returns the name of a comment's author for a reader, with that of the agent with which the
 // author wrote it, or "". An author without a name has that of the agent.
 func Author(c *collab.Comment, to Reader) string {
-	var author collab.User
-	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
+	author := collab.UserOf(c.From)
+	if author.UserID == "" {
 		return ""
 	}
 	name, agent := to.name(author), lineOf(c.Agent.Text("agentName"))
