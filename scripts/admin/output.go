@@ -24,9 +24,9 @@ func printJSON(out io.Writer, r *rpc.Result) error {
 
 // printTables prints the data of a response as tables: aligned, or else tab-separated.
 func printTables(out io.Writer, key string, r *rpc.Result, aligned bool) error {
-	v, err := answer.Parse(r.Data)
-	if err != nil || v.Empty() {
-		return err
+	v := answer.Parse(r.Data)
+	if v.Empty() {
+		return nil
 	}
 	for i, p := range answer.Parts("", key, v) {
 		if i > 0 {

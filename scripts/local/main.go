@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +28,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 )
 
@@ -163,15 +163,11 @@ func description(repository, job string) ([]byte, error) {
 	}
 	key, token := headers.Names()
 	text = []byte(strings.NewReplacer(credentials.KeyHeader, key, credentials.TokenHeader, token).Replace(string(text)))
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
-	}
-	fields["servers"] = json.RawMessage(`[{"url": "/"}]`)
-	if text, err = json.Marshal(fields); err == nil && job != "" {
+	text = collab.JSON(text).Merge(collab.JSON(`{"servers": [{"url": "/"}]}`))
+	if job != "" {
 		text = bytes.ReplaceAll(text, []byte(openapi.StartJob), []byte(job))
 	}
-	return text, err
+	return text, nil
 }
 
 // welcome prints the addresses to open.

@@ -48,21 +48,17 @@ func (f *AgentFilter) ofFirst() bool {
 }
 
 func (f *AgentFilter) matches(agent JSON) bool {
-	var members map[string]JSON
-	if agent == nil || json.Unmarshal(agent, &members) != nil {
+	if agent == nil {
 		return false
 	}
-	text := func(name string) (text string) {
-		_ = json.Unmarshal(members[name], &text) // other values match no text
-		return text
-	}
-	source, kind := text("agentSource"), text("agentType")
+	members := agent.Object()
+	source, kind := members.Text("agentSource"), members.Text("agentType")
 	if kind == "" && source == agentExternal {
 		kind = agentExternal
 	}
 	equals := func(wanted, value string) bool { return wanted == "" || wanted == value }
-	return equals(f.ID, text("agentId")) && equals(f.Execution, text("executionId")) && equals(f.Type, kind) && equals(f.Source, source) &&
-		(f.Pages == nil || slices.Contains(f.Pages, Page(text("url"))))
+	return equals(f.ID, members.Text("agentId")) && equals(f.Execution, members.Text("executionId")) && equals(f.Type, kind) && equals(f.Source, source) &&
+		(f.Pages == nil || slices.Contains(f.Pages, Page(members.Text("url"))))
 }
 
 // Statuses of a suggestion: SuggestionIsRejected after a rejection, SuggestionPending without a

@@ -3,9 +3,7 @@
 // with dynamodbav tags are stored under the attributes that the tags name: see package keys.
 package collab
 
-import (
-	"encoding/json"
-)
+import ()
 
 // Limits of stored items and requests.
 const (
@@ -83,14 +81,11 @@ const maxTargetText = 200
 
 // TargetText returns the text that the annotation is anchored on, shortened, or "".
 func (a *Annotation) TargetText() string {
-	var element struct {
-		TargetText string `json:"targetText"`
-	}
-	if a.TargetElement != nil {
-		_ = json.Unmarshal(a.TargetElement, &element) // checked before it was stored
-	}
-	return Shorten(element.TargetText, maxTargetText)
+	return Shorten(a.TargetElement.Text("targetText"), maxTargetText)
 }
+
+// AssigneeID returns the id of the assigned user, or "".
+func (a *Annotation) AssigneeID() string { return a.AssignedTo.Text("userId") }
 
 // Thread is an annotation with its comments by comment id.
 type Thread struct {
@@ -114,11 +109,7 @@ type ThreadPart struct {
 // Users returns the ids of the creator, the assignee, and the authors and tagged users of the
 // comments.
 func (t *Thread) Users() []string {
-	users := []string{t.CreatorID}
-	var assignee User
-	if len(t.AssignedTo) > 0 && json.Unmarshal(t.AssignedTo, &assignee) == nil {
-		users = append(users, assignee.UserID)
-	}
+	users := []string{t.CreatorID, t.AssigneeID()}
 	for i := range t.Comments {
 		users = append(users, t.Comments[i].Users()...)
 	}

@@ -199,15 +199,6 @@ func (u User) Acting() *User {
 	return &short
 }
 
-// AssigneeID returns the id of the assigned user, or "".
-func (a *Annotation) AssigneeID() string {
-	var u User
-	if len(a.AssignedTo) > 0 {
-		_ = json.Unmarshal(a.AssignedTo, &u) // checked before it was stored
-	}
-	return u.UserID
-}
-
 func (a *Annotation) StatusRef() *EventStatus {
 	s := &EventStatus{}
 	_ = json.Unmarshal(a.Status, s) // checked before it was stored

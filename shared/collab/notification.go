@@ -3,7 +3,6 @@ package collab
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -138,10 +137,8 @@ func (n *Notification) Users() []string {
 	users := []string{n.ActionUser.UserID, Deref(n.AssignedTo).UserID}
 	for _, data := range []map[string]JSON{n.TemplateData, n.BodyData} {
 		for _, name := range slices.Sorted(maps.Keys(data)) {
-			value := data[name]
-			var u User
-			if len(value) > 0 && value[0] == '{' && len(users) < maxTemplateUsers+2 && json.Unmarshal(value, &u) == nil {
-				users = append(users, u.UserID)
+			if id := data[name].Text("userId"); id != "" && len(users) < maxTemplateUsers+2 {
+				users = append(users, id)
 			}
 		}
 	}
@@ -226,13 +223,7 @@ func (f NotificationFilter) Matches(n Notification) bool {
 	if f.Document != "" && n.DocumentID != f.Document {
 		return false
 	}
-	at := struct {
-		ID string `json:"id"`
-	}{n.LocationID}
-	if len(n.Location) > 0 {
-		_ = json.Unmarshal(n.Location, &at) // checked before it was stored
-	}
-	return f.Location == "" || at.ID == f.Location
+	return f.Location == "" || cmp.Or(n.Location.Text("id"), n.LocationID) == f.Location
 }
 
 // NotificationQuery selects notifications of a user, or else of a document.

@@ -131,9 +131,8 @@ func (n *Notification) templateText(value JSON) (text string, ok bool) {
 		err := json.Unmarshal(value, &text)
 		return text, err == nil
 	case '{':
-		var u User
-		err := json.Unmarshal(value, &u)
-		return n.nameOf(u), err == nil && u.UserID != ""
+		u := UserOf(value)
+		return n.nameOf(u), u.UserID != ""
 	case 't', 'f', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return string(value), true
 	}

@@ -2,6 +2,7 @@ package collab
 
 import (
 	"cmp"
+	"encoding/json"
 	"reflect"
 	"strings"
 )
@@ -129,3 +130,11 @@ const (
 
 // Erased returns the user object that replaces erased users.
 func Erased() User { return User{UserID: ErasedUser, Name: new(ErasedUserName)} }
+
+// UserOf decodes a user object. It returns the zero User for other values.
+func UserOf(object JSON) (u User) {
+	if len(object) == 0 || json.Unmarshal(object, &u) != nil {
+		return User{}
+	}
+	return u
+}

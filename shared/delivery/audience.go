@@ -202,7 +202,7 @@ func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.
 
 // assignee returns the assignee of the thread at the time of the event.
 func (r *eventRun) assignee() collab.User {
-	assignee := userOf(r.head.AssignedTo)
+	assignee := collab.UserOf(r.head.AssignedTo).Short()
 	if assignee.UserID != r.event.After.AssigneeID {
 		assignee = collab.User{UserID: r.event.After.AssigneeID}
 	}
@@ -232,7 +232,7 @@ func (r *eventRun) addThread(ctx context.Context, all *roster, recent func() (*c
 		}
 		recent = func() (*collab.Thread, error) { return r.commentsBefore(ctx, comments[0].ID) }
 	}
-	all.addHint(userOf(r.head.From))
+	all.addHint(collab.UserOf(r.head.From).Short())
 	return nil
 }
 

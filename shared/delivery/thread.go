@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -52,7 +51,7 @@ type comment struct {
 }
 
 func newComment(c *collab.Comment) *comment {
-	read := &comment{Comment: c, from: userOf(c.From)}
+	read := &comment{Comment: c, from: collab.UserOf(c.From).Short()}
 	for _, tag := range collab.Tags(c.TaggedUserContacts) {
 		if tag.GroupID != "" {
 			continue
@@ -166,15 +165,6 @@ func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error
 		return may, r.answered(err, r.event.Time)
 	})
 	return found, err
-}
-
-// userOf decodes a user object. It returns the zero user if there is none.
-func userOf(object collab.JSON) collab.User {
-	var u collab.User
-	if len(object) == 0 || json.Unmarshal(object, &u) != nil {
-		return collab.User{}
-	}
-	return u.Short()
 }
 
 // newlyMentioned returns the users that were not mentioned before an update of comments.

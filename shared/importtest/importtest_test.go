@@ -139,7 +139,8 @@ func check(folders map[string]*folder) []string {
 			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
 		}
 		for _, p := range f.imports {
-			if under(f.path, "shared/collab", "shared/keys") && !standard(p) && !under(p, "golang.org/x/text", "golang.org/x/net/idna", "github.com/rivo/uniseg") &&
+			if under(f.path, "shared/collab", "shared/keys") && !standard(p) &&
+				!under(p, "golang.org/x/text", "golang.org/x/net/idna", "github.com/rivo/uniseg", "github.com/go-json-experiment/json/jsontext") &&
 				!(f.path == "shared/keys" && p == module+"/shared/collab") {
 				report("imports %s: it may import the standard library and packages for texts only", p)
 			}

@@ -5,7 +5,6 @@ package inboxview
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -246,8 +245,7 @@ func acting(u collab.User, t *collab.Thread, users collab.Profiles) collab.User 
 		objects = append(objects, t.Comments[i].From)
 	}
 	for _, object := range objects {
-		var o collab.User
-		if len(object) > 0 && json.Unmarshal(object, &o) == nil && o.UserID == u.UserID {
+		if o := collab.UserOf(object); o.UserID == u.UserID {
 			present = o.Over(present)
 		}
 	}

@@ -2,7 +2,6 @@
 package answer
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"collabdata/shared/collab"
 )
 
 // Value is a JSON value. Members of objects keep their order.
@@ -26,44 +27,28 @@ type Member struct {
 	Value Value
 }
 
-// Parse parses a JSON text.
-func Parse(text []byte) (Value, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	return parse(d)
-}
-
-func parse(d *json.Decoder) (v Value, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return v, err
+// Parse parses a valid JSON text. nil is the zero Value.
+func Parse(text collab.JSON) (v Value) {
+	if len(text) == 0 {
+		return v
 	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		return Value{Scalar: token}, nil
+	switch text[0] {
+	case '{':
+		v.kind = '{'
+		for name, value := range text.Members() {
+			v.Members = append(v.Members, Member{name, Parse(value)})
+		}
+	case '[':
+		v.kind = '['
+		var items []collab.JSON
+		_ = json.Unmarshal(text, &items)
+		v.Items = each(items, Parse)
+	case '"', 't', 'f', 'n':
+		_ = json.Unmarshal(text, &v.Scalar)
+	default:
+		v.Scalar = json.Number(text)
 	}
-	v.kind = delim
-	for d.More() {
-		var name string
-		if delim == '{' {
-			key, err := d.Token()
-			if err != nil {
-				return v, err
-			}
-			name = key.(string)
-		}
-		value, err := parse(d)
-		if err != nil {
-			return v, err
-		}
-		if delim == '{' {
-			v.Members = append(v.Members, Member{name, value})
-		} else {
-			v.Items = append(v.Items, value)
-		}
-	}
-	_, err = d.Token()
-	return v, err
+	return v
 }
 
 // Object and Array report the kind of the value.

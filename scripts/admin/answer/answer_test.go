@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"collabdata/scripts/admin/answer"
+	"collabdata/shared/collab"
 )
 
 // TestString checks the text of values in a cell of a table.
@@ -16,11 +17,7 @@ func TestString(t *testing.T) {
 		`[{"status": 200, "durationMs": 3}, {"status": 503, "durationMs": 1}]`:                  "2, last 503",
 		`[{"status": 200, "durationMs": 3}, {"reason": "connection refused", "durationMs": 1}]`: "2, last connection refused",
 	} {
-		v, err := answer.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := v.String(); got != want {
+		if got := answer.Parse(collab.JSON(text)).String(); got != want {
 			t.Errorf("%s is shown as %q, want %q", text, got, want)
 		}
 	}

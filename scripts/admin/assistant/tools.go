@@ -268,13 +268,7 @@ func cutValue(value any, n int) any {
 func commentOf(c client.Comment, longest int) comment {
 	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Time: c.CreatedAt}
 	shown.Author, _ = cut(cmp.Or(c.From.Name, c.From.UserID), longestName)
-	var agent struct {
-		Name any `json:"agentName"`
-	}
-	if json.Unmarshal(c.Agent, &agent) == nil {
-		name, _ := agent.Name.(string)
-		shown.Agent, _ = cut(name, longestName)
-	}
+	shown.Agent, _ = cut(collab.JSON(c.Agent).Text("agentName"), longestName)
 	tags, _ := json.Marshal(collab.Map(c.TaggedUserContacts, tagOf))
 	rendered := content.Of(&collab.Comment{Text: &c.CommentText, HTML: &c.CommentHTML, TaggedUserContacts: tags}, content.Reader{Most: longest})
 	shown.Text, shown.Cut = cut(rendered.Text, longest)

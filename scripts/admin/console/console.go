@@ -236,12 +236,10 @@ func (s *Console) read(p *shown, e rpc.Endpoint, whole bool) error {
 
 // add adds the response of an operation to a page.
 func (s *Console) add(p *shown, e rpc.Endpoint, res *rpc.Result, whole bool) error {
-	v, err := answer.Parse(res.Data)
-	if err != nil {
-		return err
-	}
+	v := answer.Parse(res.Data)
 	parts := answer.Parts(title(e), answer.Key(e.Path), v)
 	if e.Path == "/v2/commentannotations/comments/get" {
+		var err error
 		if parts, err = s.comments(p, v); err != nil {
 			return err
 		}
@@ -344,8 +342,7 @@ func (s *Console) ask(p *shown, path string, data map[string]any) (list answer.V
 	if err != nil {
 		return list, false, err
 	}
-	list, err = answer.Parse(res.Data)
-	return list, res.NextPageToken != "", err
+	return answer.Parse(res.Data), res.NextPageToken != "", nil
 }
 
 // title returns the title of an operation's response.

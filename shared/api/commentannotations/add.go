@@ -46,7 +46,7 @@ func (a *NewAnnotation) Validate(m *rpc.Violations) {
 func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
 	a.byPerson = true
 	checkSize(m, "suggestion", a.Suggestion, maxSuggestion)
-	for name := range rpc.Members(a.Suggestion) {
+	for name := range a.Suggestion.Members() {
 		if slices.Contains([]string{"resolvedBy", "resolvedAt", "rejectReason"}, name) {
 			m.Add(rpc.PathOf("suggestion", name), "is set by a decision")
 		}
@@ -322,7 +322,7 @@ func (a *newAnnotation) findingID() string {
 	if len(a.comments) == 0 {
 		return ""
 	}
-	return textOf(member(a.comments[0].Agent, "reason"), "findingId")
+	return a.comments[0].Agent.Get("reason").Text("findingId")
 }
 
 // thread returns the annotation in its stored form. generated is the number of comment ids
@@ -402,9 +402,9 @@ func (s *StatusV1) asText() *StatusV1 {
 	if s == nil || s.Type == nil || s.Type[0] != '{' {
 		return s
 	}
-	kind := cmp.Or(textOf(defaultStatuses[s.ID], "type"), "ongoing")
-	for name := range rpc.Members(s.Type) {
-		if text := textOf(s.Type, name); slices.Contains(StatusType.Values(""), text) {
+	kind := cmp.Or(defaultStatuses[s.ID].Text("type"), "ongoing")
+	for name := range s.Type.Members() {
+		if text := s.Type.Text(name); slices.Contains(StatusType.Values(""), text) {
 			kind = text
 			break
 		}

@@ -163,7 +163,7 @@ func completeStatus(status collab.JSON, id string) collab.JSON {
 		return defaultStatuses[openStatus]
 	}
 	if complete := defaultStatuses[id]; complete != nil {
-		return merge(complete, status)
+		return complete.Merge(status)
 	}
 	return status
 }

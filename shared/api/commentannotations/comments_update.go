@@ -249,8 +249,8 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	}
 	c.Retag(changeJSON(c.TaggedUserContacts, tags))
 	c.Attachments = changeJSON(c.Attachments, attachments)
-	c.Kept = changeKept(c.Kept, rpc.Keyed[collab.JSON]{
-		{Key: "actions", Value: d.Actions.Raw}, {Key: "progress", Value: d.Progress.Raw},
+	c.Kept = changeKept(c.Kept, collab.Object{
+		{Name: "actions", Value: d.Actions.Raw}, {Name: "progress", Value: d.Progress.Raw},
 	})
 	if d.CreatedAt.Sent() {
 		added := c.Added()

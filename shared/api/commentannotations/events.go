@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -140,9 +139,8 @@ func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment,
 
 // author returns the author of a comment as an actor, or nil.
 func author(c *collab.Comment) *collab.User {
-	var u collab.User
-	if json.Unmarshal(c.From, &u) != nil {
+	if c.From == nil {
 		return nil
 	}
-	return u.Acting()
+	return collab.UserOf(c.From).Acting()
 }

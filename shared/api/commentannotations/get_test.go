@@ -102,7 +102,7 @@ func get(t *testing.T, f *fixture, path, data string) page {
 		}
 		return p
 	}
-	for document, value := range rpc.Members(collab.JSON(body.Result.Data)) {
+	for document, value := range collab.JSON(body.Result.Data).Members() {
 		var group []annotation
 		must.Do(t, unmarshal(value, &group))
 		for _, a := range group {

@@ -78,18 +78,18 @@ func keep(object collab.JSON) collab.JSON {
 }
 
 // changeKept applies an update to kept fields; nil fields are unchanged.
-func changeKept(stored collab.JSON, sent rpc.Keyed[collab.JSON]) collab.JSON {
-	sent = slices.DeleteFunc(sent, func(m rpc.Member[collab.JSON]) bool { return m.Value == nil })
+func changeKept(stored collab.JSON, sent collab.Object) collab.JSON {
+	sent = slices.DeleteFunc(sent, func(m collab.ObjectMember) bool { return m.Value == nil })
 	if len(sent) == 0 {
 		return stored
 	}
-	return keep(merge(stored, rpc.JSON(sent)))
+	return keep(stored.Merge(sent.JSON()))
 }
 
 // checkContext rejects access rights in a context, because no read enforces them. Other content is
 // free-form.
 func checkContext(m *rpc.Violations, field string, context collab.JSON) {
-	for name, value := range rpc.Members(context) {
+	for name, value := range context.Members() {
 		if name == "accessFields" || name == "access" && value[0] == '{' {
 			m.Add(rpc.PathOf(field, name), "must not be sent: rights within a document are not enforced")
 		}
@@ -109,16 +109,5 @@ func changeContext(stored *collab.JSON, shown *bool, sent rpc.Opt[collab.JSON], 
 	return nil
 }
 
-// shownOf returns the members of an agent that persons receive.
-func shownOf(agent collab.JSON) collab.JSON {
-	var shown rpc.Keyed[collab.JSON]
-	for name, value := range rpc.Members(agent) {
-		if name == "agentName" || name == "avatar" || name == "reason" {
-			shown = append(shown, rpc.Member[collab.JSON]{Key: name, Value: value})
-		}
-	}
-	if shown == nil {
-		return nil
-	}
-	return rpc.JSON(shown)
-}
+// shownOf returns the members of an agent that persons receive, or nil.
+func shownOf(agent collab.JSON) collab.JSON { return keep(agent.Only("agentName", "avatar", "reason")) }

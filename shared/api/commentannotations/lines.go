@@ -62,9 +62,9 @@ func (l *AnnotationLine) stored() collab.Annotation {
 	if l.Status.Sent() {
 		a.Status, a.StatusID = completeStatus(l.Status.Raw, l.Status.Value.ID), l.Status.Value.ID
 	}
-	a.Suggestion, a.Kept = l.KeptFields.stored(textOf(l.KeptFields.Suggestion, "status"))
+	a.Suggestion, a.Kept = l.KeptFields.stored(l.KeptFields.Suggestion.Text("status"))
 	if l.StatusUpdatedByUserID != nil {
-		a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{{Key: "statusUpdatedByUserId", Value: encode(l.StatusUpdatedByUserID)}})
+		a.Kept = changeKept(a.Kept, collab.Object{{Name: "statusUpdatedByUserId", Value: encode(l.StatusUpdatedByUserID)}})
 	}
 	return a
 }
@@ -221,8 +221,8 @@ func differs(want, existing any) (names []string) {
 		switch value := a.Interface().(type) {
 		case collab.JSON:
 			if name == "Kept" {
-				for field, sent := range rpc.Members(value) {
-					if !SameJSON(sent, member(b.Interface().(collab.JSON), field)) {
+				for field, sent := range value.Members() {
+					if !SameJSON(sent, b.Interface().(collab.JSON).Get(field)) {
 						names = append(names, field)
 					}
 				}

@@ -28,7 +28,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		AnnotationID:     t.ID,
 		DocumentID:       t.Document,
 		From:             rpc.Stored[collab.User](t.From),
-		Color:            rpc.Stored[string](member(t.Status, "color")),
+		Color:            rpc.Stored[string](t.Status.Get("color")),
 		Status:           rpc.Stored[AnnotationStatus](t.Status),
 		Location:         rpc.Stored[Location](t.Location),
 		TargetElement:    rpc.Stored[TargetElement](t.TargetElement),

@@ -77,7 +77,7 @@ func (a answer) items(t *testing.T) (keys []string, items map[string]item) {
 	if err := json.Unmarshal(a.Result.Data, &items); err != nil {
 		t.Fatalf("%d %+v: %v", a.code, a, err)
 	}
-	for name := range rpc.Members(a.Result.Data) {
+	for name := range a.Result.Data.Members() {
 		keys = append(keys, name)
 	}
 	return keys, items

@@ -28,7 +28,7 @@ const (
 // checkSuggestion rejects invalid known fields of a suggestion. It allows any status if there are
 // no statuses.
 func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...string) {
-	for name, value := range rpc.Members(suggestion) {
+	for name, value := range suggestion.Members() {
 		text, null, rule := value[0] == '"', value[0] == 'n', ""
 		switch {
 		case (name == "targetId" || name == "targetType") && !text:
@@ -37,7 +37,7 @@ func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...stri
 			rule = "must be a string or null"
 		case name == "driftDetected" && value[0] != 't' && value[0] != 'f':
 			rule = "must be a boolean"
-		case name == "status" && statuses != nil && !slices.Contains(statuses, textOf(suggestion, name)):
+		case name == "status" && statuses != nil && !slices.Contains(statuses, suggestion.Text(name)):
 			rule = "must be one of " + strings.Join(statuses, ", ")
 		}
 		if rule != "" {
@@ -48,7 +48,7 @@ func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...stri
 
 // withStatus returns a suggestion in its stored form, with a status: pending if status is "".
 func withStatus(suggestion collab.JSON, status string) collab.JSON {
-	return merge(suggestion, rpc.JSON(map[string]string{"status": cmp.Or(status, pending)}))
+	return suggestion.Merge(rpc.JSON(map[string]string{"status": cmp.Or(status, pending)}))
 }
 
 // completeSuggestion adds the members that a suggestion lacks and types of clients require. It
@@ -57,32 +57,27 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 	if suggestion == nil {
 		return nil
 	}
-	var members rpc.Keyed[collab.JSON]
-	decodeKept(suggestion, &members)
+	members := suggestion.Object()
 	for _, m := range [...]struct{ name, value string }{
 		{"summary", null}, {"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null},
 	} {
-		if _, has := members.Get(m.name); !has {
-			members = append(members, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})
+		if members.Get(m.name) == nil {
+			members.Set(m.name, collab.JSON(m.value))
 		}
 	}
-	return rpc.JSON(members)
+	return members.JSON()
 }
 
 // forPerson returns a suggestion as a person receives it: the user who decided has only the fields
 // that persons see of users.
 func forPerson(suggestion collab.JSON) collab.JSON {
-	by := member(suggestion, "resolvedBy")
-	if len(by) == 0 || by[0] != '{' {
+	by := suggestion.Get("resolvedBy").Only("userId", "name", "photoUrl")
+	if by == nil {
 		return suggestion
 	}
-	shown := rpc.Keyed[collab.JSON]{}
-	for name, value := range rpc.Members(by) {
-		if name == "userId" || name == "name" || name == "photoUrl" {
-			shown = append(shown, rpc.Member[collab.JSON]{Key: name, Value: value})
-		}
-	}
-	return merge(suggestion, rpc.JSON(map[string]any{"resolvedBy": shown}))
+	members := suggestion.Object()
+	members.Set("resolvedBy", by)
+	return members.JSON()
 }
 
 func checkSize(m *rpc.Violations, field string, object collab.JSON, limit int) {

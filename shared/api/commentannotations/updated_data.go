@@ -49,12 +49,12 @@ func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 	if !d.Suggestion.Sent() {
 		return
 	}
-	status := textOf(d.Suggestion.Raw, "status")
+	status := d.Suggestion.Raw.Text("status")
 	if status != accepted && status != rejected {
 		m.Add("suggestion.status", "must be %s or %s", accepted, rejected)
 	}
-	for name, value := range rpc.Members(d.Suggestion.Raw) {
-		switch reason := textOf(d.Suggestion.Raw, name); {
+	for name, value := range d.Suggestion.Raw.Members() {
+		switch reason := d.Suggestion.Raw.Text(name); {
 		case name == "status":
 		case name != "rejectReason":
 			m.Add(rpc.PathOf("suggestion", name), "can be set by a back end only")
@@ -97,7 +97,7 @@ func (d *UpdatedData) at(now collab.Millis) collab.Millis {
 func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {
-		element = merge(element, encode(TargetElement{Occurrence: n})) // normalized to an integer
+		element = element.Merge(encode(TargetElement{Occurrence: n})) // normalized to an integer
 	}
 	for _, f := range []struct {
 		name   string
@@ -131,8 +131,8 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 		return err
 	}
 	a.Suggestion = suggestion
-	a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{
-		{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw}, {Key: "actions", Value: d.Actions.Raw},
+	a.Kept = changeKept(a.Kept, collab.Object{
+		{Name: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw}, {Name: "actions", Value: d.Actions.Raw},
 	})
 	if v := d.visibility(); v.Sent() {
 		a.Visibility = (&v.Value).Narrow()
@@ -148,7 +148,7 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
 	before := a.ResolvedBy
 	a.ResolvedBy = changeID(before, d.ResolvedByUserID, d.ResolvedByUserID.Value)
-	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
+	if d.Status.Sent() && a.Status.Text("type") != terminal {
 		a.ResolvedBy = ""
 	}
 	switch {
@@ -169,12 +169,12 @@ func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (colla
 	case !sent.Sent() || status == "" && d.byPerson == nil:
 		return a.Suggestion, nil
 	case d.byPerson == nil:
-		return withStatus(sent.Raw, textOf(sent.Raw, "status")), nil
+		return withStatus(sent.Raw, sent.Raw.Text("status")), nil
 	case status == "":
 		return nil, collab.Errorf(collab.FailedPrecondition, "the comment annotation is no suggestion")
 	case status != pending:
 		return nil, collab.Errorf(collab.FailedPrecondition, "the suggestion is already %s", status)
 	}
-	decided := merge(a.Suggestion, d.Suggestion.Raw)
-	return merge(decided, rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
+	decided := a.Suggestion.Merge(d.Suggestion.Raw)
+	return decided.Merge(rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
 }

@@ -15,7 +15,7 @@ type replacements map[string]collab.User
 // replaceInHead replaces the creator and the assignee, and reports whether it changed anything.
 func (r replacements) replaceInHead(a *collab.Annotation) (changed bool) {
 	creator := r.replace(&a.From, &a.CreatorID)
-	assignee := textOf(a.AssignedTo, "userId")
+	assignee := a.AssigneeID()
 	return r.replace(&a.AssignedTo, &assignee) || creator
 }
 

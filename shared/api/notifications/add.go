@@ -67,7 +67,7 @@ func checkUserSize(m *rpc.Violations, field string, u collab.User) {
 
 // checkTemplateData rejects values that a template cannot show.
 func checkTemplateData(m *rpc.Violations, field string, data collab.JSON) {
-	for name, value := range rpc.Members(data) {
+	for name, value := range data.Members() {
 		checkTemplateValue(m, rpc.PathOf(field, name), name, value)
 	}
 }
@@ -185,7 +185,7 @@ func (r *AddRequest) notification(call *rpc.Call) collab.Notification {
 // templateData returns the values of a template by name, or nil.
 func templateData(object collab.JSON) map[string]collab.JSON {
 	var data map[string]collab.JSON
-	for name, value := range rpc.Members(object) {
+	for name, value := range object.Members() {
 		if string(value) == "null" {
 			continue
 		}

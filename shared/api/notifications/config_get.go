@@ -64,19 +64,17 @@ type Channels struct {
 
 // MarshalJSON adds the further channels.
 func (c Channels) MarshalJSON() ([]byte, error) {
-	channels := rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}
-	for _, m := range c.Further {
-		channels = append(channels, rpc.Member[any]{Key: m.Key, Value: m.Value})
-	}
-	return channels.MarshalJSON()
+	return rpc.WithFurther(rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}, c.Further), nil
 }
 
-func channelsOf(p collab.Preferences) Channels {
-	c := Channels{Inbox: p.Inbox, Email: p.Email}
+func channelsOf(p collab.Preferences) Channels { return Channels{p.Inbox, p.Email, further(p)} }
+
+// further returns the further channels, by name.
+func further(p collab.Preferences) (all rpc.Open) {
 	for _, name := range slices.Sorted(maps.Keys(p.Further)) {
-		c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
+		all.Further.Set(name, rpc.JSON(p.Further[name]))
 	}
-	return c
+	return all
 }
 
 // Metadata locates a NotificationConfig.

@@ -195,16 +195,16 @@ func (c *ChannelsChange) Validate(m *rpc.Violations) {
 	}
 	c.further = make(map[string]collab.Preference, len(c.Further))
 	for _, channel := range c.Further {
-		field := rpc.PathOf("", channel.Key)
+		field := rpc.PathOf("", channel.Name)
 		var p collab.Preference
 		switch {
-		case collab.CheckID(channel.Key, maxChannel) != nil:
+		case collab.CheckID(channel.Name, maxChannel) != nil:
 			m.Add(field, "is not the name of a channel: one has 1 to %d bytes and no control characters", maxChannel)
 		case string(channel.Value) == "null":
 		case json.Unmarshal(channel.Value, &p) != nil || !slices.Contains(p.Values(), string(p)):
 			m.Add(field, "must be one of %s", strings.Join(p.Values(), ", "))
 		default:
-			c.further[channel.Key] = p
+			c.further[channel.Name] = p
 		}
 	}
 }

@@ -2,7 +2,6 @@ package notifications
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -32,16 +31,9 @@ type ChannelsSet struct {
 
 // MarshalJSON writes the channels that were set, with further ones.
 func (c ChannelsSet) MarshalJSON() ([]byte, error) {
-	var channels rpc.Keyed[any]
-	for _, own := range []rpc.Member[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}} {
-		if own.Value != collab.Preference("") {
-			channels = append(channels, own)
-		}
-	}
-	for _, m := range c.Further {
-		channels = append(channels, rpc.Member[any]{Key: m.Key, Value: m.Value})
-	}
-	return channels.MarshalJSON()
+	own := rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}
+	own = slices.DeleteFunc(own, func(m rpc.Member[any]) bool { return m.Value == collab.Preference("") })
+	return rpc.WithFurther(own, c.Further), nil
 }
 
 // ConfigUsersGet is POST /v2/notifications/config/users/get.
@@ -75,11 +67,7 @@ func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *Confi
 		return nil, err
 	}
 	for _, p := range list {
-		c := ChannelsSet{Inbox: p.Inbox, Email: p.Email}
-		for _, name := range slices.Sorted(maps.Keys(p.Further)) {
-			c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
-		}
-		page.Add(UserConfig{p.User, p.Document, c, MailTimesOf(p.Mail)}) // 1,000 of at most 3,000 bytes
+		page.Add(UserConfig{p.User, p.Document, ChannelsSet{p.Inbox, p.Email, further(p.Preferences)}, MailTimesOf(p.Mail)}) // 1,000 of at most 3,000 bytes
 	}
 	if next != nil {
 		page.Next(next)

@@ -86,12 +86,13 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 	for _, u := range e.To {
 		to[u] = true
 	}
+	own := rpc.Keyed[any]{{Key: "apiKey", Value: call.APIKey}, {Key: "organizationId", Value: org}, {Key: "documentId", Value: e.DocumentID}}
 	n := Notification{
 		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs,
 		DocumentName: e.DocumentName, TargetText: e.TargetText, ActionUser: e.ActionUser,
 		Source: cmp.Or(e.Source, "custom"), SourceData: e.SourceData,
 		Template: e.Notification.Headline, TemplateData: e.TemplateData, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
-		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead, ResolverUsed: e.ResolverUsed,
+		Location: e.Location, Metadata: rpc.WithFurther(own, e.Metadata.Object()), PersistRead: e.PersistRead, ResolverUsed: e.ResolverUsed,
 		NotifyAll: e.ToAll, NotifyUsers: to, NotifyUsersByID: to, Timestamp: e.CreatedAt, CreatedAt: collab.Timestamp(e.CreatedAt),
 	}
 	reader := recipient
@@ -108,17 +109,6 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 // Answered returns an entry of a user's inbox in the form of a response.
 func Answered(call *rpc.Call, org string, e collab.InboxEntry, user string) Notification {
 	return show(call, org, e, collab.User{UserID: user})
-}
-
-// metadataOf adds the service's own fields to sent metadata; they take precedence.
-func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
-	own := rpc.Keyed[any]{{Key: "apiKey", Value: apiKey}, {Key: "organizationId", Value: org}, {Key: "documentId", Value: document}}
-	for name, value := range rpc.Members(sent) {
-		if _, taken := own[:3].Get(name); !taken {
-			own = append(own, rpc.Member[any]{Key: name, Value: value})
-		}
-	}
-	return rpc.JSON(own)
 }
 
 // chunk is the number of notifications in memory, besides the page, each at most

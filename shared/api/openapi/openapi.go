@@ -156,38 +156,34 @@ func (d *Interface) Document() ([]byte, error) {
 // sized returns a part of the document with the format int64 for each integer that may exceed 32
 // bits, and double for each number: generators of many languages default to 32 bits.
 func sized(part collab.JSON) collab.JSON {
-	var members rpc.Keyed[collab.JSON]
 	var list []collab.JSON
-	switch {
-	case part[0] == '[' && json.Unmarshal(part, &list) == nil:
+	if part[0] == '[' && json.Unmarshal(part, &list) == nil {
 		return rpc.JSON(collab.Map(list, sized))
-	case part[0] != '{' || json.Unmarshal(part, &members) != nil:
-		return part
 	}
+	members := part.Object()
 	format := ""
-	switch kind, _ := members.Get("type"); string(kind) {
+	switch string(members.Get("type")) {
 	case `"integer"`, `["integer","null"]`:
 		format = "int64"
 	case `"number"`, `["number","null"]`:
 		format = "double"
 	}
 	for _, name := range []string{"const", "maximum"} {
-		limit, _ := members.Get(name)
-		if _, err := strconv.ParseInt(string(limit), 10, 32); err == nil {
+		if _, err := strconv.ParseInt(string(members.Get(name)), 10, 32); err == nil {
 			format = ""
 		}
 	}
-	var result rpc.Keyed[collab.JSON]
+	var result collab.Object
 	for _, m := range members {
-		result = append(result, rpc.Member[collab.JSON]{Key: m.Key, Value: sized(m.Value)})
-		if m.Key == "type" && format != "" {
-			result = append(result, rpc.Member[collab.JSON]{Key: "format", Value: rpc.JSON(format)})
+		result.Set(m.Name, sized(m.Value))
+		if m.Name == "type" && format != "" {
+			result.Set("format", rpc.JSON(format))
 		}
 	}
 	if result == nil {
 		return part
 	}
-	return rpc.JSON(result)
+	return result.JSON()
 }
 
 // tags are the nouns of the operations, in order.

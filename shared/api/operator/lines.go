@@ -60,20 +60,16 @@ func (s *Service) organization(ctx context.Context, call *rpc.Call, o Organizati
 
 // furtherLacking returns the names of the first further field that an existing thing lacks, and of
 // the first one with another value, or "".
-func furtherLacking(want rpc.Keyed[collab.JSON], existing collab.JSON) (lacks, differs string) {
+func furtherLacking(want collab.Object, existing collab.JSON) (lacks, differs string) {
+	present := existing.Object()
 	for _, m := range want {
-		var other collab.JSON
-		for name, value := range rpc.Members(existing) {
-			if name == m.Key {
-				other = value
-			}
-		}
+		other := present.Get(m.Name)
 		switch {
 		case string(m.Value) == "null":
 		case other == nil:
-			lacks = cmp.Or(lacks, m.Key)
+			lacks = cmp.Or(lacks, m.Name)
 		case differs == "" && !commentannotations.SameJSON(m.Value, other):
-			differs = m.Key
+			differs = m.Name
 		}
 	}
 	return lacks, differs
@@ -288,10 +284,7 @@ func (r restorer) removed(ctx context.Context, in collab.Resource, user string) 
 // lacking reports whether an existing member lacks fields of the wanted one. It returns the name of
 // the first field with another value, or "".
 func lacking(want, existing collab.Member) (lacks bool, differs string) {
-	var user rpc.Keyed[collab.JSON]
-	for name, value := range rpc.Members(rpc.JSON(existing.User)) {
-		user = append(user, rpc.Member[collab.JSON]{Key: name, Value: value})
-	}
+	user := rpc.JSON(existing.User).Object()
 	compare := func(name, want, existing string) {
 		switch {
 		case want == "" || want == existing:
@@ -301,9 +294,8 @@ func lacking(want, existing collab.Member) (lacks bool, differs string) {
 			differs = name
 		}
 	}
-	for name, value := range rpc.Members(rpc.JSON(want.User)) {
-		other, _ := user.Get(name)
-		compare(name, string(value), string(other))
+	for name, value := range rpc.JSON(want.User).Members() {
+		compare(name, string(value), string(user.Get(name)))
 	}
 	compare("accessRole", string(want.Role), string(existing.Role))
 	compare("locale", want.Locale, existing.Locale)

@@ -88,9 +88,9 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 
 // document returns a document in the form of a response, with its effective access type.
 func document(d collab.Document, access collab.Access) collab.JSON {
-	return withFurther(rpc.Keyed[any]{
+	return rpc.WithFurther(rpc.Keyed[any]{
 		{Key: "id", Value: d.ID}, {Key: "documentName", Value: d.Name}, {Key: "disabled", Value: d.Disabled},
 		{Key: "accessType", Value: access}, {Key: "inheritAccessFromParent", Value: d.Access == ""}, {Key: "folderId", Value: d.Folder},
 		{Key: "createdAt", Value: collab.Timestamp(d.CreatedAt)}, {Key: "lastUpdated", Value: collab.Timestamp(d.LastUpdated)},
-	}, d.Metadata)
+	}, d.Metadata.Object())
 }

@@ -72,7 +72,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 }
 
 func organization(o collab.Organization) collab.JSON {
-	return withFurther(rpc.Keyed[any]{
+	return rpc.WithFurther(rpc.Keyed[any]{
 		{Key: "id", Value: o.ID}, {Key: "organizationName", Value: o.Name}, {Key: "disabled", Value: o.Disabled},
-	}, o.Metadata)
+	}, o.Metadata.Object())
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -124,14 +125,14 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 	}
 	var s segments
 	s.value(data)
-	copied := func(text []byte, visit func(users, Keyed[collab.JSON]) Keyed[collab.JSON]) []byte {
+	copied := func(text []byte, visit func(users, collab.Object) collab.Object) []byte {
 		var b bytes.Buffer
 		f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), users{document: document, visit: visit})
 		return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
 	var authors, others []documentUser
-	text := copied(bytes.Join(s, nil), func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON] {
-		switch shown := (documentUser{u.document, idOf(user)}); {
+	text := copied(bytes.Join(s, nil), func(u users, user collab.Object) collab.Object {
+		switch shown := (documentUser{u.document, user.Text("userId")}); {
 		case shown.document == "" || shown.user == "":
 		case isAuthor(u.field):
 			authors = append(authors, shown)
@@ -151,17 +152,17 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 		return collab.JSON(text)
 	}
 	left := maxRenamed
-	return collab.JSON(copied(text, func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON] {
-		p := profiles[documentUser{u.document, idOf(user)}]
-		present := user
+	return collab.JSON(copied(text, func(u users, user collab.Object) collab.Object {
+		p := profiles[documentUser{u.document, user.Text("userId")}]
+		present := slices.Clone(user)
 		for name, text := range map[string]*string{"name": p.Name, "photoUrl": p.PhotoURL} {
 			if text != nil {
-				present = present.With(name, JSON(text))
+				present.Set(name, JSON(text))
 			}
 		}
-		more := WrappedLen(JSON(present)) - WrappedLen(JSON(user))
+		more := WrappedLen(present.JSON()) - WrappedLen(user.JSON())
 		if u.absent {
-			more = WrappedLen(JSON(present)) + len(`,"contact":`)
+			more = WrappedLen(present.JSON()) + len(`,"contact":`)
 			user = nil
 		}
 		if more > left || len(present) == 1 {

@@ -63,14 +63,9 @@ func (x *exchange) act(data reflect.Value, fields *Object) collab.Act {
 			a.IDs[name] = append(a.IDs[name], id)
 		}
 	})
-	for name, sent := range Members(x.body) {
-		if name != "data" {
-			continue
-		}
-		for name := range Members(sent) {
-			if _, ok := fields.byName[name]; ok && a.IDs[name] == nil {
-				a.Fields = append(a.Fields, name)
-			}
+	for name := range collab.JSON(x.body).Get("data").Members() {
+		if _, ok := fields.byName[name]; ok && a.IDs[name] == nil {
+			a.Fields = append(a.Fields, name)
 		}
 	}
 	return a

@@ -380,13 +380,13 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			continue
 		}
 		if !found && o.Open {
-			member := Member[collab.JSON]{Key: unquote(name)}
+			member := collab.ObjectMember{Name: unquote(name)}
 			value, err := d.dec.ReadValue()
 			if err != nil {
 				return err
 			}
 			member.Value = compact(value)
-			members := v.FieldByIndex(o.further).Addr().Interface().(*Keyed[collab.JSON])
+			members := v.FieldByIndex(o.further).Addr().Interface().(*collab.Object)
 			*members = append(*members, member)
 			further = true
 			continue

@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -143,8 +142,8 @@ func TestDecode(t *testing.T) {
 		{`"change":{"state":null}`, things{Change: &rpc.One[change]{Value: change{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}}}}},
 		{
 			`"open":{"b\u0031":{ "c": [1.50] },"id":"o","a":null,"":""}`,
-			things{Organized: &open{ID: "o", Open: rpc.Open{Further: rpc.Keyed[collab.JSON]{
-				{Key: "b1", Value: collab.JSON(`{"c":[1.50]}`)}, {Key: "a", Value: collab.JSON("null")}, {Key: "", Value: collab.JSON(`""`)},
+			things{Organized: &open{ID: "o", Open: rpc.Open{Further: collab.Object{
+				{Name: "b1", Value: collab.JSON(`{"c":[1.50]}`)}, {Name: "a", Value: collab.JSON("null")}, {Name: "", Value: collab.JSON(`""`)},
 			}}}},
 		},
 		{
@@ -422,7 +421,7 @@ type template struct {
 }
 
 func (r *template) Validate(m *rpc.Violations) {
-	for name, value := range rpc.Members(r.Values) {
+	for name, value := range r.Values.Members() {
 		switch value[0] {
 		case '{':
 			var u collab.User
@@ -432,27 +431,6 @@ func (r *template) Validate(m *rpc.Violations) {
 		case '[':
 			m.Add("values."+name, "must be a text, a number, a boolean or a user")
 		}
-	}
-}
-
-func TestMembers(t *testing.T) {
-	for object, want := range map[string]string{
-		`{"a":1,"b\u0062":[2, 3],"":{"x":null}}`: `a=1;bb=[2, 3];={"x":null};`,
-		`{}`:                                     ``, `[1]`: ``, `"a"`: ``, ``: ``, `{"a":`: ``, `{"a":1,`: `a=1;`,
-	} {
-		var got strings.Builder
-		for name, value := range rpc.Members(collab.JSON(object)) {
-			fmt.Fprintf(&got, "%s=%s;", name, value)
-		}
-		if got.String() != want {
-			t.Errorf("%s: got %s, want %s", object, got.String(), want)
-		}
-	}
-	for name := range rpc.Members(collab.JSON(`{"a":1,"b":2}`)) {
-		if name != "a" {
-			t.Error("went on behind break")
-		}
-		break
 	}
 }
 

@@ -79,7 +79,7 @@ func jsonName(tag reflect.StructTag) string {
 
 // Open is embedded in a struct to keep members of any other name, in order. null is kept.
 type Open struct {
-	Further Keyed[collab.JSON] `json:"-"`
+	Further collab.Object `json:"-"`
 }
 
 const personTag = "person" // of a field: see Access

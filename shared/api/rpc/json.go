@@ -2,10 +2,7 @@ package rpc
 
 import (
 	"bytes"
-	"encoding/json"
-	"iter"
 	"reflect"
-	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,19 +74,6 @@ func (k Keyed[T]) MarshalJSON() ([]byte, error) {
 	return bytes.Join(s, nil), nil
 }
 
-// UnmarshalJSON decodes an object and preserves the order of members.
-func (k *Keyed[T]) UnmarshalJSON(text []byte) error {
-	*k = Keyed[T]{}
-	for name, value := range Members(text) {
-		m := Member[T]{Key: name}
-		if err := json.Unmarshal(value, &m.Value); err != nil {
-			return err
-		}
-		*k = append(*k, m)
-	}
-	return nil
-}
-
 // ValueType returns T, for the description of responses.
 func (Keyed[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
@@ -103,39 +87,14 @@ func (k Keyed[T]) Get(key string) (value T, ok bool) {
 	return value, false
 }
 
-// With returns a copy of the object with the value of a key.
-func (k Keyed[T]) With(key string, value T) Keyed[T] {
-	changed := slices.Clone(k)
-	for i := range changed {
-		if changed[i].Key == key {
-			changed[i].Value = value
-			return changed
+// WithFurther returns an object with the further members that have other names than own ones.
+func WithFurther(own Keyed[any], further collab.Object) collab.JSON {
+	for _, m := range further {
+		if _, taken := own.Get(m.Name); !taken {
+			own = append(own, Member[any]{Key: m.Name, Value: m.Value})
 		}
 	}
-	return append(changed, Member[T]{key, value})
-}
-
-// Members yields the names and texts of the members of a JSON object in order; nothing for other
-// values.
-func Members(object collab.JSON) iter.Seq2[string, collab.JSON] {
-	return func(yield func(string, collab.JSON) bool) {
-		dec := jsontext.NewDecoder(bytes.NewBuffer(object))
-		if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
-			return
-		}
-		for dec.PeekKind() == '"' {
-			token, err := dec.ReadToken()
-			if err != nil {
-				return
-			}
-			name := token.String()
-			value, err := dec.ReadValue()
-			end := int(dec.InputOffset())
-			if err != nil || !yield(name, object[end-len(value):end]) {
-				return
-			}
-		}
-	}
+	return JSON(own)
 }
 
 func (k Keyed[T]) segments(s *segments) {

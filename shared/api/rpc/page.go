@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -165,18 +166,10 @@ func (c *Call) scope() PageScope {
 
 // filters returns the request's data without pageSize and pageToken, in canonical form (RFC 8785).
 func (c *Call) filters() []byte {
-	filters := Keyed[collab.JSON]{}
-	for name, data := range Members(c.body) {
-		if name != "data" {
-			continue
-		}
-		for name, value := range Members(data) {
-			if name != "pageSize" && name != "pageToken" {
-				filters = append(filters, Member[collab.JSON]{Key: name, Value: value})
-			}
-		}
-	}
-	canonical := jsontext.Value(JSON(filters))
+	filters := slices.DeleteFunc(collab.JSON(c.body).Get("data").Object(), func(m collab.ObjectMember) bool {
+		return m.Name == "pageSize" || m.Name == "pageToken"
+	})
+	canonical := jsontext.Value(filters.JSON())
 	if err := canonical.Canonicalize(); err != nil {
 		panic(err) // the body is valid
 	}

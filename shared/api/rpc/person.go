@@ -102,20 +102,17 @@ func withoutAddresses(value collab.JSON) collab.JSON {
 	case len(value) == 0 || value[0] != '{':
 		return value
 	}
-	var members Keyed[collab.JSON]
-	must(json.Unmarshal(value, &members))
-	_, named := members.Get("userId")
-	_, addressed := members.Get("email")
-	foreign := slices.ContainsFunc(members, func(m Member[collab.JSON]) bool { return !userFields[m.Key] })
-	left := Keyed[collab.JSON]{}
-	for _, m := range members {
-		_, shown := shownOfUsers[m.Key]
-		if named && addressed && !shown && (m.Key == "email" || !foreign) {
-			continue
-		}
-		left = append(left, Member[collab.JSON]{m.Key, withoutAddresses(m.Value)})
+	members := value.Object()
+	account := members.Get("userId") != nil && members.Get("email") != nil
+	foreign := slices.ContainsFunc(members, func(m collab.ObjectMember) bool { return !userFields[m.Name] })
+	members = slices.DeleteFunc(members, func(m collab.ObjectMember) bool {
+		_, shown := shownOfUsers[m.Name]
+		return account && !shown && (m.Name == "email" || !foreign)
+	})
+	for i := range members {
+		members[i].Value = withoutAddresses(members[i].Value)
 	}
-	return JSON(left)
+	return members.JSON()
 }
 
 // userFields are the fields of users, and shownOfUsers the ones for persons.
@@ -135,7 +132,7 @@ type users struct {
 	document string // of the object
 	field    string // with the object
 	absent   bool   // the tag has no object: nil adds none
-	visit    func(u users, user Keyed[collab.JSON]) Keyed[collab.JSON]
+	visit    func(u users, user collab.Object) collab.Object
 }
 
 func (f Fields) ofUsers() bool {
@@ -149,13 +146,11 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 	if kind == '{' && f.ofUsers() {
 		value, err := from.ReadValue()
 		must(err)
-		var user Keyed[collab.JSON]
-		must(json.Unmarshal(value, &user))
-		user = slices.DeleteFunc(user, func(m Member[collab.JSON]) bool {
-			_, shown := f[m.Key]
-			return !shown || m.Key == "name" && isBlank(m.Value)
+		user := slices.DeleteFunc(collab.JSON(value).Object(), func(m collab.ObjectMember) bool {
+			_, shown := f[m.Name]
+			return !shown || m.Name == "name" && isBlank(m.Value)
 		})
-		must(to.WriteValue(jsontext.Value(JSON(u.visit(u, user)))))
+		must(to.WriteValue(jsontext.Value(u.visit(u, user).JSON())))
 		return
 	}
 	if f == nil || kind != '{' && kind != '[' {
@@ -204,9 +199,9 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 	}
 	if isTag && tagged != nil {
 		u.absent, u.field = true, contactField
-		if user := u.visit(u, Keyed[collab.JSON]{{"userId", collab.JSON(tagged)}}); user != nil {
+		if user := u.visit(u, collab.Object{{Name: "userId", Value: collab.JSON(tagged)}}); user != nil {
 			must(to.WriteToken(jsontext.String(contactField)))
-			must(to.WriteValue(jsontext.Value(JSON(user))))
+			must(to.WriteValue(jsontext.Value(user.JSON())))
 		}
 	}
 	token, err = from.ReadToken()
@@ -236,12 +231,6 @@ func isAuthor(field string) bool { return field == "from" || field == "actionUse
 func isBlank(value collab.JSON) bool {
 	var text string
 	return len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
-}
-
-func idOf(user Keyed[collab.JSON]) (id string) {
-	text, _ := user.Get("userId")
-	_ = json.Unmarshal(text, &id)
-	return id
 }
 
 // forSelf sets the fields of the person's id.

@@ -148,24 +148,18 @@ func (s *Suggestion) body(to Reader) string {
 // Author returns the name of a comment's author for a reader, with that of the agent with which the
 // author wrote it, or "". An author without a name has that of the agent.
 func Author(c *collab.Comment, to Reader) string {
-	var author collab.User
-	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
+	author := collab.UserOf(c.From)
+	if author.UserID == "" {
 		return ""
 	}
-	var agent struct {
-		Name string `json:"agentName"`
-	}
-	name := to.name(author)
-	if len(c.Agent) > 0 && json.Unmarshal(c.Agent, &agent) == nil { // else it has no name
-		agent.Name = lineOf(agent.Name)
-	}
+	name, agent := to.name(author), lineOf(c.Agent.Text("agentName"))
 	switch {
-	case agent.Name == "" || agent.Name == name:
+	case agent == "" || agent == name:
 		return name
 	case to.Names[author.UserID] == "" && collab.Deref(author.Name) == "":
-		return agent.Name
+		return agent
 	}
-	return to.Text("withAgent", "name", name, "agent", collab.Isolate(agent.Name))
+	return to.Text("withAgent", "name", name, "agent", collab.Isolate(agent))
 }
 
 // collapse replaces consecutive white space by a space.

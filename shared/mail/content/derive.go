@@ -2,7 +2,6 @@ package content
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -156,14 +155,9 @@ func AssigneeName(id string, head *collab.Annotation) string { return named(id, 
 
 // named returns the name in object if it has the id, else the id.
 func named(id string, object collab.JSON) string {
-	var o struct {
-		Name   string `json:"name"`
-		UserID string `json:"userId"`
-		ID     string `json:"id"`
+	name := ""
+	if id != "" && (object.Text("id") == id || object.Text("userId") == id) {
+		name = object.Text("name")
 	}
-	name := id
-	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) && o.Name != "" {
-		name = o.Name
-	}
-	return collab.Shorten(name, MaxName)
+	return collab.Shorten(cmp.Or(name, id), MaxName)
 }

@@ -2,7 +2,6 @@ package erasure
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -159,33 +158,17 @@ func (r *pass) head(it store.Item) store.Item {
 		it[keys.By] = store.Text(pk + "#U#" + collab.ErasedUser)
 	}
 	delete(it, "ctx")
-	return changeSuggestion(it, func(suggestion map[string]json.RawMessage) {
-		maps.DeleteFunc(suggestion, func(name string, _ json.RawMessage) bool { return name != "status" })
-	})
+	if status := collab.JSON(it.Text("sug")).Only("status"); status != nil {
+		it["sug"] = store.Text(string(status))
+	}
+	return it
 }
 
 // reason removes the reason of a suggestion's rejection by an erased user.
 func reason(it store.Item) store.Item {
-	return changeSuggestion(it, func(suggestion map[string]json.RawMessage) {
-		var by collab.User
-		if json.Unmarshal(suggestion["resolvedBy"], &by) == nil && by.UserID == collab.ErasedUser {
-			delete(suggestion, "rejectReason")
-		}
-	})
-}
-
-// changeSuggestion changes the members of the suggestion of a head, if it is one.
-func changeSuggestion(it store.Item, change func(members map[string]json.RawMessage)) store.Item {
-	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(it.Text("sug")), &members) != nil {
-		return it
-	}
-	before := len(members)
-	if change(members); len(members) == before {
-		return it
-	}
-	if text, err := collab.EncodeJSON(members); err == nil {
-		it["sug"] = store.Text(string(text))
+	suggestion := collab.JSON(it.Text("sug"))
+	if suggestion.Get("resolvedBy").Text("userId") == collab.ErasedUser {
+		it["sug"] = store.Text(string(suggestion.Merge(collab.JSON(`{"rejectReason":null}`))))
 	}
 	return it
 }

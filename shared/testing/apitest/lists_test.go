@@ -194,7 +194,7 @@ func (w *world) walk(e rpc.Endpoint, l list, data map[string]any, size int, toke
 // array returns the items of an array, or those of an object of arrays with their keys.
 func array(data json.RawMessage) (items []string) {
 	if bytes.HasPrefix(data, []byte("{")) {
-		for key, list := range rpc.Members(collab.JSON(data)) {
+		for key, list := range collab.JSON(data).Members() {
 			for _, item := range array(json.RawMessage(list)) {
 				items = append(items, key+" "+item)
 			}
