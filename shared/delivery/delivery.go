@@ -127,14 +127,13 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// concurrency is the number of concurrent calls for one event.
-const concurrency = 8
+const concurrency = 8 // calls at once for one event
 
-// each calls f for 0 to n-1, at most limit concurrently, and returns the first error. An error does
-// not stop the other calls.
-func each(n, limit int, f func(i int) error) error {
+// each calls f for 0 to n-1, at most concurrency at a time, and returns the first error. Unlike
+// store.Each, an error does not stop the other calls.
+func each(n int, f func(i int) error) error {
 	var g errgroup.Group
-	g.SetLimit(limit)
+	g.SetLimit(concurrency)
 	for i := range n {
 		g.Go(func() error { return f(i) })
 	}
@@ -149,7 +148,7 @@ const (
 
 // both runs two functions concurrently.
 func both(a, b func() error) error {
-	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
+	return each(2, func(i int) error { return []func() error{a, b}[i]() })
 }
 
 const parkFor = 10 * time.Minute // between checks of a disabled account or organization
