@@ -55,12 +55,6 @@ func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, grou
 	return store.ListAfter(ctx, s.Table, q, "", after, limit, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
-// InGroup reports whether a user is in a group, with eventual consistency.
-func (s *Store) InGroup(ctx context.Context, org collab.OrganizationRef, group, user string) (bool, error) {
-	found, err := s.GetAll(ctx, []keys.Key{keys.GroupUser(org, group, user)}, false)
-	return len(found) > 0, err
-}
-
 // AddGroupUsers adds users to a group concurrently. It ignores users that are in it. The errors
 // correspond to users.
 func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error {
