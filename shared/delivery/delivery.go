@@ -79,7 +79,7 @@ type Deliverer struct {
 	poster    *webhook.Client
 	access    *access.Checker
 	postTime  time.Duration
-	known     *cache.Cache[string, collab.Account]
+	accounts  *cache.Cache[string, collab.Account]
 	sentTo    *cache.Cache[string, []collab.User] // recipients of notifications, by event
 	secrets   *cache.Cache[string, []byte]        // sign unsubscribe tokens, by account
 	ledger    *quota.Ledger
@@ -109,8 +109,8 @@ func New(o Options) *Deliverer {
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),
-		known:  cache.New[string, collab.Account](mostAccounts),
-		sentTo: cache.New[string, []collab.User](mostNamed), secrets: cache.New[string, []byte](mostAccounts),
+		accounts: cache.New[string, collab.Account](mostAccounts),
+		sentTo:   cache.New[string, []collab.User](mostNamed), secrets: cache.New[string, []byte](mostAccounts),
 		ledger:    &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
 		rendering: make(chan struct{}, renderings),
 	}
