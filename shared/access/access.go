@@ -12,25 +12,17 @@ import (
 
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// Directory provides the data for decisions: see package directory.
-type Directory interface {
-	Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error)
-}
-
-// Accounts provides the permission providers of accounts: see package accounts.
-type Accounts interface {
-	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
-}
-
 // Checker decides access. It is safe for concurrent use.
 type Checker struct {
-	directory Directory
-	accounts  Accounts
+	directory *directory.Store
+	accounts  *accounts.Store
 	now       func() time.Time
 	log       *slog.Logger
 	client    *webhook.Client // for permission providers
@@ -39,7 +31,9 @@ type Checker struct {
 
 // New returns a Checker. guard limits the addresses of permission providers. o applies to calls,
 // except time-out and size.
-func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
+func New(
+	d *directory.Store, a *accounts.Store, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger,
+) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
 	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o), silent: cache.NewBreaker(silentTries, SilentPause, now)}
 }

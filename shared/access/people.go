@@ -13,10 +13,10 @@ import (
 type people struct {
 	checker  *Checker
 	settings collab.Settings
-	of       collab.StandingQuery // without documents
+	query    collab.StandingQuery // without documents
 
-	mu    sync.Mutex
-	known map[collab.DocumentRef]collab.Viewers
+	mu      sync.Mutex
+	viewers map[collab.DocumentRef]collab.Viewers
 }
 
 // People returns the sight of users of an account with these settings.
@@ -32,7 +32,7 @@ func (c *Checker) Person(settings collab.Settings, p *collab.Person, writes bool
 
 func (c *Checker) sight(settings collab.Settings, query collab.StandingQuery) collab.Sight {
 	query.Members = true
-	return &people{checker: c, settings: settings, of: query, known: map[collab.DocumentRef]collab.Viewers{}}
+	return &people{checker: c, settings: settings, query: query, viewers: map[collab.DocumentRef]collab.Viewers{}}
 }
 
 // Viewers implements collab.Sight. It returns the errors of Checker.Viewers.
@@ -41,8 +41,8 @@ func (p *people) Viewers(
 ) (map[collab.DocumentRef]collab.Viewers, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	unknown := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return p.known[d] != nil })
-	q := p.of
+	unknown := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return p.viewers[d] != nil })
+	q := p.query
 	q.Documents = unknown
 	viewers, err := p.checker.viewers(ctx, p.settings, q, until)
 	if err != nil {
@@ -50,12 +50,12 @@ func (p *people) Viewers(
 	}
 	for i, list := range viewers {
 		if len(list) > 0 {
-			p.known[unknown[i]] = list
+			p.viewers[unknown[i]] = list
 		}
 	}
 	found := make(map[collab.DocumentRef]collab.Viewers, len(documents))
 	for _, d := range documents {
-		if viewers, ok := p.known[d]; ok {
+		if viewers, ok := p.viewers[d]; ok {
 			found[d] = viewers
 		}
 	}

@@ -48,7 +48,7 @@ type AnnotationChange struct {
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
 	// Narrow can refuse a change of visibility that may hide the annotation from users who saw it;
 	// nil refuses none. The change succeeds only if nothing has touched the thread since.
-	Narrow func(ctx context.Context, was, is *Annotation) error
+	Narrow func(ctx context.Context, before, after *Annotation) error
 }
 
 // AnnotationDeletion limits the deletion of annotations.

@@ -19,7 +19,7 @@ func FuzzCutEncoded(f *testing.F) {
 			must.Do(t, err)
 			return len(text) - len(`""`)
 		}
-		got := CutEncoded(s, limit)
+		got := cutEncoded(s, limit)
 		if !strings.HasPrefix(s, got) || size(got) > limit {
 			t.Errorf("%q cut to %d is %q of %d", s, limit, got, size(got))
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/text/language"
 )
 
 // MailBatch selects the events that share an email.
@@ -176,6 +178,14 @@ func (m MailTimes) Location() *time.Location {
 	return time.UTC
 }
 
+// CheckLocale returns the rule that a locale breaks.
+func CheckLocale(locale string) error {
+	if _, err := language.Parse(locale); err != nil || len(locale) > 35 {
+		return errors.New("must be a BCP 47 language tag, such as de or pt-BR")
+	}
+	return nil
+}
+
 // CheckZone returns the rule that the name of a time zone breaks.
 func CheckZone(name string) error {
 	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" || len(name) > 64 {
@@ -193,7 +203,7 @@ type MailLook struct {
 	Logo   string `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above emails; empty: none"`
 	Color  string `json:"mailColor" rule:"notnull" doc:"Button color in emails, such as #0b57d0; empty: blue"`
 	Footer string `json:"mailFooter" rule:"notnull" doc:"A line at the end of emails; empty: none"`
-	Locale string `json:"mailLocale" rule:"notnull" doc:"Default language of emails and headlines, a BCP 47 tag such as pt-BR"`
+	Locale string `json:"mailLocale" rule:"notnull,locale" doc:"Default language of emails and headlines, a BCP 47 tag such as pt-BR"`
 	Texts  Texts  `json:"mailTexts" rule:"notnull,object" doc:"Custom texts by language and key, such as {\"en\": {\"replied\": \"{actionUser} answered\"}}; replaced as a whole"`
 }
 

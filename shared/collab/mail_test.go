@@ -38,6 +38,14 @@ func TestMailName(t *testing.T) {
 	}
 }
 
+func TestLocale(t *testing.T) {
+	for locale, ok := range map[string]bool{"de": true, "pt-BR": true, "zh-Hant-TW": true, "": false, "de_": false, "Deutsch!": false, strings.Repeat("a", 36): false} {
+		if err := CheckLocale(locale); (err == nil) != ok {
+			t.Errorf("%q: %v", locale, err)
+		}
+	}
+}
+
 func TestMailLookOr(t *testing.T) {
 	deployment := MailLook{FromName: "D", Product: "P", Link: "L"}
 	if got, want := (MailLook{Product: "A"}).Or(deployment), (MailLook{FromName: "D", Product: "A", Link: "L"}); !reflect.DeepEqual(got, want) {

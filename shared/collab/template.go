@@ -62,7 +62,7 @@ func (n *Notification) RenderHeadline() Headline {
 
 // For returns the headline for a recipient, as plain text of at most MaxHeadline bytes.
 func (h Headline) For(recipient User) string {
-	b := NewBounded(MaxHeadline)
+	b := newShortText(MaxHeadline)
 	for i, part := range h.parts {
 		if i > 0 {
 			b.WriteString(Isolate(recipient.DisplayName()))

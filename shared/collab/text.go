@@ -173,9 +173,9 @@ func Legible(text []byte, limit int) string {
 	}, string(text)), limit)
 }
 
-// CutEncoded returns the longest prefix of s in whole characters that EncodeJSON writes in at most
+// cutEncoded returns the longest prefix of s in whole characters that EncodeJSON writes in at most
 // limit bytes, without the quotes.
-func CutEncoded(s string, limit int) string {
+func cutEncoded(s string, limit int) string {
 	for i, r := range s {
 		switch {
 		case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
@@ -196,22 +196,22 @@ func cutEncodedOpt(s *string, limit int) *string {
 	if s == nil {
 		return nil
 	}
-	short := CutEncoded(*s, limit)
+	short := cutEncoded(*s, limit)
 	return &short
 }
 
-// Bounded collects text up to a number of bytes. It cuts after a whole character, and drops
+// shortText collects text up to a number of bytes. It cuts after a whole character, and drops
 // everything after the bound.
-type Bounded struct {
+type shortText struct {
 	text strings.Builder
 	left int
 }
 
-// NewBounded returns an empty text of at most limit bytes.
-func NewBounded(limit int) *Bounded { return &Bounded{left: limit} }
+// newShortText returns an empty text of at most limit bytes.
+func newShortText(limit int) *shortText { return &shortText{left: limit} }
 
 // WriteString adds as much of s as fits.
-func (b *Bounded) WriteString(s string) {
+func (b *shortText) WriteString(s string) {
 	part := Cut(s, b.left)
 	b.text.WriteString(part)
 	b.left -= len(part)
@@ -220,7 +220,4 @@ func (b *Bounded) WriteString(s string) {
 	}
 }
 
-// Full reports whether nothing more fits.
-func (b *Bounded) Full() bool { return b.left == 0 }
-
-func (b *Bounded) String() string { return b.text.String() }
+func (b *shortText) String() string { return b.text.String() }

@@ -101,7 +101,7 @@ func TestCut(t *testing.T) {
 			t.Errorf("%q to %d: %q, want %q", test.text, test.limit, got, test.want)
 		}
 	}
-	if got := CutEncoded(strings.Repeat("x", 10)+family, 20); got != strings.Repeat("x", 10) {
+	if got := cutEncoded(strings.Repeat("x", 10)+family, 20); got != strings.Repeat("x", 10) {
 		t.Errorf("%q", got)
 	}
 }

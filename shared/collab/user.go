@@ -115,7 +115,7 @@ const (
 func (u User) Short() User {
 	u.UserDetails = UserDetails{}
 	u.Name = cutEncodedOpt(u.Name, shortName)
-	if email := Deref(u.Email); CutEncoded(email, shortEmail) != email {
+	if email := Deref(u.Email); cutEncoded(email, shortEmail) != email {
 		u.Email = nil
 	}
 	return u

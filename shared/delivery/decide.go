@@ -81,7 +81,7 @@ func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, er
 	for _, row := range rules {
 		open := collab.Where(list, reached)
 		decide := make([]func(), len(row))
-		err := each(len(row), len(row), func(i int) (err error) {
+		err := each(len(row), func(i int) (err error) {
 			decide[i], err = row[i](r, ctx, open)
 			return err
 		})

@@ -79,7 +79,7 @@ type Deliverer struct {
 	poster    *webhook.Client
 	access    *access.Checker
 	postTime  time.Duration
-	known     *cache.Cache[string, collab.Account]
+	accounts  *cache.Cache[string, collab.Account]
 	sentTo    *cache.Cache[string, []collab.User] // recipients of notifications, by event
 	secrets   *cache.Cache[string, []byte]        // sign unsubscribe tokens, by account
 	ledger    *quota.Ledger
@@ -109,8 +109,8 @@ func New(o Options) *Deliverer {
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),
-		known:  cache.New[string, collab.Account](mostAccounts),
-		sentTo: cache.New[string, []collab.User](mostNamed), secrets: cache.New[string, []byte](mostAccounts),
+		accounts: cache.New[string, collab.Account](mostAccounts),
+		sentTo:   cache.New[string, []collab.User](mostNamed), secrets: cache.New[string, []byte](mostAccounts),
 		ledger:    &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
 		rendering: make(chan struct{}, renderings),
 	}
@@ -127,14 +127,13 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// concurrency is the number of concurrent calls for one event.
-const concurrency = 8
+const concurrency = 8 // calls at once for one event
 
-// each calls f for 0 to n-1, at most limit concurrently, and returns the first error. An error does
-// not stop the other calls.
-func each(n, limit int, f func(i int) error) error {
+// each calls f for 0 to n-1, at most concurrency at a time, and returns the first error. Unlike
+// store.Each, an error does not stop the other calls.
+func each(n int, f func(i int) error) error {
 	var g errgroup.Group
-	g.SetLimit(limit)
+	g.SetLimit(concurrency)
 	for i := range n {
 		g.Go(func() error { return f(i) })
 	}
@@ -149,7 +148,7 @@ const (
 
 // both runs two functions concurrently.
 func both(a, b func() error) error {
-	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
+	return each(2, func(i int) error { return []func() error{a, b}[i]() })
 }
 
 const parkFor = 10 * time.Minute // between checks of a disabled account or organization

@@ -36,7 +36,7 @@ const (
 func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]collab.TaskRef{} // by delay
-	err := each(len(list), concurrency, func(i int) error {
+	err := each(len(list), func(i int) error {
 		for channel, id := range placements[i].Notices {
 			notice, due := r.noticeFor(n.ID, channel, list[i])
 			notice.ID = id // an existing entry keeps its notice
@@ -331,7 +331,7 @@ func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEnt
 		}
 	}
 	latest, until := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads))
-	err := each(len(threads)+1, concurrency, func(i int) (err error) {
+	err := each(len(threads)+1, func(i int) (err error) {
 		switch {
 		case i < len(threads):
 			part := collab.ThreadPart{Document: threads[i].document, Annotation: threads[i].annotation, At: r.millis()}

@@ -46,7 +46,7 @@ type endpointRun struct {
 }
 
 type result struct {
-	kept    collab.DeliveryAttempt
+	record  collab.DeliveryAttempt
 	attempt *webhook.Attempt // nil if nothing was posted
 	after   collab.Delivery
 	err     error
@@ -105,7 +105,7 @@ func (r *endpointRun) post(ctx context.Context) error {
 
 // quick reports whether the endpoint answered fast enough for many concurrent posts.
 func (res *result) quick() bool {
-	return res.err == nil && (res.attempt == nil || res.attempt.Outcome == webhook.Delivered && res.kept.Duration < quick.Milliseconds())
+	return res.err == nil && (res.attempt == nil || res.attempt.Outcome == webhook.Delivered && res.record.Duration < quick.Milliseconds())
 }
 
 // recordHealth records the endpoint's response. It disables an endpoint that is gone or has failed
@@ -210,10 +210,10 @@ func (r *endpointRun) attempt(ctx context.Context, del collab.Delivery, at time.
 // record adds an attempt to the delivery. The new state is final or waits for the next retry. While
 // an endpoint rests, no delivery is abandoned.
 func (r *endpointRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
-	res.kept = collab.DeliveryAttempt{
+	res.record = collab.DeliveryAttempt{
 		At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds(), Answer: a.Answer,
 	}
-	res.after.Keep(res.kept)
+	res.after.Keep(res.record)
 	res.after.Tries++
 	random, err := r.random()
 	if err != nil {

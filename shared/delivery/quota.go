@@ -27,7 +27,7 @@ func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct str
 	readBefore, writtenBefore, _ := usage.Total()
 	return ctx, func(acct string) {
 		read, written, _ := usage.Total()
-		if account, ok := d.known.Get(acct, d.Now()); ok {
+		if account, ok := d.accounts.Get(acct, d.Now()); ok {
 			d.ledger.Spend(ctx, acct, account.Settings, quota.Amounts{quota.Reads: read - readBefore, quota.Writes: written - writtenBefore})
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // account returns an account, cached for accountTTL.
 func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
 	now := d.Now()
-	if a, ok := d.known.Get(id, now); ok {
+	if a, ok := d.accounts.Get(id, now); ok {
 		return a, nil
 	}
 	a, err := d.Accounts.Account(ctx, id)
 	if err == nil {
-		d.known.Put(id, a, now.Add(accountTTL))
+		d.accounts.Put(id, a, now.Add(accountTTL))
 	}
 	return a, err
 }

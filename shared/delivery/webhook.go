@@ -27,7 +27,7 @@ func (r *eventRun) webhooks(ctx context.Context) error {
 	}
 	now := r.millis()
 	refs := make([]collab.TaskRef, len(endpoints))
-	err = each(len(endpoints), concurrency, func(i int) error {
+	err = each(len(endpoints), func(i int) error {
 		refs[i] = hooks.EndpointTask(acct, endpoints[i].ID)
 		return r.Hooks.AddDelivery(ctx, collab.EndpointRef{Account: acct, WebhookID: endpoints[i].ID, CreatedAt: endpoints[i].CreatedAt}, collab.Delivery{
 			EventID: r.event.ID, Type: r.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
@@ -51,7 +51,7 @@ func (r *eventRun) webhooks(ctx context.Context) error {
 		}
 		woken = append(woken, refs[i])
 	}
-	err = each(len(woken), concurrency, func(i int) error {
+	err = each(len(woken), func(i int) error {
 		_, err := r.Outbox.Write(ctx, r.Outbox.Wake(woken[i], true))
 		return err
 	})

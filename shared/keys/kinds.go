@@ -244,7 +244,7 @@ func (p *Parts) number(f field) *int64 {
 // step is a piece of a pattern: text, and the part after it.
 type step struct {
 	text        string
-	of          field
+	field       field
 	incarnation bool
 	digits      int // of a number
 }
@@ -265,7 +265,7 @@ func compile(text string) (p pattern) {
 			if i < 1 {
 				panic(fmt.Sprintf("pattern of keys: no part %q", name))
 			}
-			s.of = field(i)
+			s.field = field(i)
 		}
 		p = append(p, s)
 	}
@@ -282,14 +282,14 @@ func (p pattern) key(parts *Parts) string {
 
 func (s *step) append(b []byte, parts *Parts) []byte {
 	switch {
-	case s.of == noField:
+	case s.field == noField:
 		return b
 	case s.digits > 0:
-		return append(b, digits(*parts.number(s.of), s.digits)...)
+		return append(b, digits(*parts.number(s.field), s.digits)...)
 	}
-	b = append(b, Escape(*parts.text(s.of))...)
+	b = append(b, Escape(*parts.text(s.field))...)
 	if s.incarnation {
-		if n := *parts.number(s.of); n != 0 {
+		if n := *parts.number(s.field); n != 0 {
 			b = strconv.AppendInt(append(b, '!'), n, 36)
 		}
 	}
@@ -299,7 +299,7 @@ func (s *step) append(b []byte, parts *Parts) []byte {
 func (p pattern) parse(text string, parts *Parts) bool {
 	for _, s := range p {
 		rest, ok := strings.CutPrefix(text, s.text)
-		if !ok || s.of == noField {
+		if !ok || s.field == noField {
 			return ok && rest == ""
 		}
 		end := strings.IndexByte(rest, '#')
@@ -317,14 +317,14 @@ func (p pattern) parse(text string, parts *Parts) bool {
 func (s *step) read(text string, parts *Parts) bool {
 	if s.digits > 0 {
 		n, err := strconv.ParseInt(text, 10, 64)
-		*parts.number(s.of) = n
+		*parts.number(s.field) = n
 		return err == nil && n >= 0 && digits(n, s.digits) == text
 	}
 	var err error
 	if s.incarnation {
-		*parts.text(s.of), *parts.number(s.of), err = parsePart(text)
+		*parts.text(s.field), *parts.number(s.field), err = parsePart(text)
 	} else {
-		*parts.text(s.of), err = Unescape(text)
+		*parts.text(s.field), err = Unescape(text)
 	}
 	return err == nil
 }
@@ -352,15 +352,15 @@ func (k *Kind) ParseSK(sk string) (p Parts, err error) {
 // Naming returns the parts of an item's key with the incarnation of the thing that the item
 // represents.
 func (k *Kind) Naming(p Parts, incarnation int64) Parts {
-	if last := k.sk[len(k.sk)-1]; !last.incarnation && (last.of == fOrg || last.of == fDoc || last.of == fFolder) {
-		*p.number(last.of) = incarnation
+	if last := k.sk[len(k.sk)-1]; !last.incarnation && (last.field == fOrg || last.field == fDoc || last.field == fFolder) {
+		*p.number(last.field) = incarnation
 	}
 	return p
 }
 
 func (k *Kind) bound() (b [fComment + 1]bool) {
 	for _, s := range slices.Concat(k.pk, k.sk) {
-		b[s.of] = true
+		b[s.field] = true
 	}
 	return b
 }
@@ -387,7 +387,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 		p.User, p.Who, bound[fUser], bound[fWho] = user, UserHash(p.Acct, user), true, true
 	}
 	all := func(steps pattern) bool {
-		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.of] })
+		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.field] })
 	}
 	switch {
 	case k.Of != owner && k.In != "":
@@ -395,7 +395,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 	case !all(k.pk):
 		return at, false
 	}
-	n := slices.IndexFunc(k.sk, func(s step) bool { return !bound[s.of] })
+	n := slices.IndexFunc(k.sk, func(s step) bool { return !bound[s.field] })
 	if n < 0 {
 		return Place{PK: k.pk.key(&p), Prefix: k.sk.key(&p), Exact: true}, true
 	}

@@ -100,7 +100,7 @@ func ChangeFilters() []KeyFilter {
 		case k.Told == "", k.Told == Heartbeat:
 		case first.text != "":
 			begins = add(begins, match("prefix", first.text))
-		case first.of == fAt:
+		case first.field == fAt:
 			begins = add(begins, match("prefix", "00")) // a time
 		default:
 			ends = add(ends, match("suffix", k.PK[strings.LastIndexByte(k.PK, '#'):]))

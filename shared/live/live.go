@@ -12,29 +12,14 @@ import (
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
-	"collabdata/shared/keys"
+	"collabdata/shared/store/directory"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// Directory provides organizations and documents: see package directory.
-type Directory interface {
-	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
-	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
-	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
-	Forget(k keys.Key)
-}
-
 // Accounts provides accounts: see package accounts.
 type Accounts interface {
 	Account(ctx context.Context, id string) (collab.Account, error)
-}
-
-// Access decides access: see package access.
-type Access interface {
-	Viewers(
-		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
-	) ([][]collab.Viewer, error)
 }
 
 // Connections stores connections and tickets: see package connections.
@@ -58,8 +43,8 @@ var ErrGone = errors.New("the connection has ended")
 
 // Rule decides the hints that a page may receive.
 type Rule struct {
-	Directory Directory
-	Access    Access
+	Directory *directory.Store
+	Access    *access.Checker
 }
 
 // Check returns an error unless the user of w may watch all of it. It returns NOT_FOUND if the

@@ -23,8 +23,8 @@ type Store interface {
 	Paid(ctx context.Context, p Payer) (Paid, error)
 
 	// Charge moves the payer's paid-until times forward, or back for negative costs, and returns them.
-	// known are the times last seen. A charge whose answer was lost may count twice.
-	Charge(ctx context.Context, p Payer, known Paid, costs Costs) (Paid, error)
+	// last are the times last seen. A charge whose answer was lost may count twice.
+	Charge(ctx context.Context, p Payer, last Paid, costs Costs) (Paid, error)
 }
 
 // Ledger is the use of accounts that a process knows. It is safe for concurrent use.
@@ -33,8 +33,8 @@ type Ledger struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
-	mu    sync.Mutex
-	known map[Payer]*use
+	mu   sync.Mutex
+	uses map[Payer]*use
 }
 
 type use struct {
@@ -57,14 +57,14 @@ const (
 )
 
 func (l *Ledger) use(p Payer) *use {
-	if u := l.known[p]; u != nil {
+	if u := l.uses[p]; u != nil {
 		return u
 	}
-	if l.known == nil || len(l.known) >= mostPayers {
-		l.known = map[Payer]*use{}
+	if l.uses == nil || len(l.uses) >= mostPayers {
+		l.uses = map[Payer]*use{}
 	}
 	u := new(use)
-	l.known[p] = u
+	l.uses[p] = u
 	return u
 }
 

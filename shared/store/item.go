@@ -88,14 +88,6 @@ func (it Item) Writers(mark string) string {
 	return strings.Join(list[:min(len(list), writersKept)], " ")
 }
 
-// Binary returns a binary attribute, nil if it is absent.
-func (it Item) Binary(name string) []byte {
-	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
-		return v.Value
-	}
-	return nil
-}
-
 // Number returns a number attribute, 0 if it is absent.
 func (it Item) Number(name string) int64 {
 	if v, ok := it[name].(*types.AttributeValueMemberN); ok {

@@ -181,16 +181,18 @@ func (t *Table) GetSomeSettled(ctx context.Context, itemKeys []keys.Key, units f
 	return found, n, err
 }
 
-// All calls f with 0 to n-1, at most Concurrency at a time.
-func All(n int, f func(i int)) {
+// All calls f with 0 to n-1, at most Concurrency at a time, and returns the errors in that order.
+func All(n int, f func(i int) error) []error {
+	errs := make([]error, n)
 	_ = Each(context.Background(), n, func(_ context.Context, i int) error {
-		f(i)
+		errs[i] = f(i)
 		return nil
 	})
+	return errs
 }
 
-// Each is All for functions that can fail. It returns the first error. After an error, or if the
-// context ends, it starts no further call.
+// Each is All for calls that succeed only together. It returns the first error. After an error, or
+// if the context ends, it starts no further call.
 func Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)

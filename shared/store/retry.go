@@ -26,7 +26,7 @@ const (
 
 // backoff is the longest wait before the first retry, which doubles with each retry, and its
 // maximum.
-type backoff struct{ first, most time.Duration }
+type backoff struct{ first, limit time.Duration }
 
 var (
 	afterLoss = backoff{20 * time.Millisecond, time.Second} // after a conflict or a lost answer
@@ -95,7 +95,7 @@ func (t *Table) jitter(n int, throttled bool) time.Duration {
 	if throttled {
 		b = afterThrottle
 	}
-	return time.Duration(fraction(t.random) * float64(min(b.first<<min(n, 10), b.most)))
+	return time.Duration(fraction(t.random) * float64(min(b.first<<min(n, 10), b.limit)))
 }
 
 func fraction(random io.Reader) float64 {

@@ -67,14 +67,6 @@ var matcher = sync.OnceValue(func() language.Matcher {
 	return language.NewMatcher(tags)
 })
 
-// CheckLocale returns the rule that a locale breaks.
-func CheckLocale(locale string) error {
-	if _, err := language.Parse(locale); err != nil || len(locale) > 35 {
-		return fmt.Errorf("must be a BCP 47 language tag, such as de or pt-BR")
-	}
-	return nil
-}
-
 // Limits of an account's own texts.
 const (
 	MaxText  = 500    // bytes of one

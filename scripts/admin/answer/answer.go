@@ -81,7 +81,7 @@ func (v Value) String() string {
 		}
 		return text
 	case v.Array():
-		return strings.Join(each(v.Items, Value.String), ", ")
+		return strings.Join(collab.Map(v.Items, Value.String), ", ")
 	case v.Object():
 		if id := v.Get("userId").String(); id != "" {
 			for _, name := range []string{v.Get("name").String(), v.Get("email").String()} {
@@ -94,19 +94,11 @@ func (v Value) String() string {
 		if name := v.Get("name").String(); name != "" {
 			return name
 		}
-		return strings.Join(each(v.Members, func(m Member) string { return m.Name + ": " + m.Value.String() }), "; ")
+		return strings.Join(collab.Map(v.Members, func(m Member) string { return m.Name + ": " + m.Value.String() }), "; ")
 	case v.Scalar == nil:
 		return ""
 	}
 	return fmt.Sprint(v.Scalar)
-}
-
-func each[T, U any](list []T, f func(T) U) []U {
-	all := make([]U, len(list))
-	for i, v := range list {
-		all[i] = f(v)
-	}
-	return all
 }
 
 // Part is a table or a list of facts.
@@ -147,7 +139,7 @@ func Parts(title, key string, v Value) []Part {
 		if !item.Object() {
 			item = Value{kind: '{', Members: []Member{{key, item}}}
 		}
-		part.Rows = append(part.Rows, each(part.Columns, item.Get))
+		part.Rows = append(part.Rows, collab.Map(part.Columns, item.Get))
 	}
 	return []Part{part}
 }

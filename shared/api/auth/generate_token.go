@@ -34,11 +34,8 @@ type UserProperties struct {
 	users.Preferred
 }
 
-// Validate checks the email address, locale and time zone.
-func (p *UserProperties) Validate(m *rpc.Violations) {
-	users.CheckEmail(m, &p.Email)
-	p.Preferred.Validate(m)
-}
+// Validate checks the email address.
+func (p *UserProperties) Validate(m *rpc.Violations) { users.CheckEmail(m, &p.Email) }
 
 // TokenPermissions are the resources of a token.
 type TokenPermissions struct {

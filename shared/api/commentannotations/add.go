@@ -198,7 +198,7 @@ type newAnnotation struct {
 	comments   []NewComment
 	field      string      // name of the field of the comments
 	suggestion collab.JSON // in its stored form, as the following
-	kept       collab.JSON
+	fields     collab.JSON
 	visibility *collab.Visibility
 }
 
@@ -221,7 +221,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 		n.field = "comments"
 	}
 	n.byPerson = n.byPerson || a.ContextShared
-	n.suggestion, n.kept = a.KeptFields.stored(pending)
+	n.suggestion, n.fields = a.KeptFields.stored(pending)
 	n.visibility = cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
 	return n
 }
@@ -331,7 +331,7 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: a.stored()}
 	t.Status, t.StatusID = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus)
-	t.Suggestion, t.Kept = a.suggestion, a.kept
+	t.Suggestion, t.Kept = a.suggestion, a.fields
 	t.Visibility, t.ContextShown = a.visibility, a.byPerson && a.Context != nil
 	t.ByAgent = len(a.comments) > 0 && a.comments[0].Agent != nil
 	if a.AnnotationID != nil {

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/inbox"
-	"collabdata/shared/words"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -41,7 +40,7 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 		m.Add("unreadOnly", "requires userId")
 	}
 	if r.Locale != "" {
-		if err := words.CheckLocale(r.Locale); err != nil {
+		if err := collab.CheckLocale(r.Locale); err != nil {
 			m.Add("locale", "%v", err)
 		}
 	}

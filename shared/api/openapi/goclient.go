@@ -179,7 +179,7 @@ func (g *goClient) referred(schema object) (name string, component object) {
 
 // goName returns the Go name of a component. Requests and responses share a type.
 func (g *goClient) goName(component string) string {
-	if name, input := strings.CutSuffix(component, "Input"); input && g.components[name] != nil && g.of[name] == g.of[component] {
+	if name, input := strings.CutSuffix(component, "Input"); input && g.components[name] != nil && g.typeNames[name] == g.typeNames[component] {
 		return name
 	}
 	return component
@@ -338,7 +338,7 @@ func (g *goClient) typeOf(schema object, u use) string {
 			return "time.Time"
 		case kind == "object" && !u.required:
 			return "*" + g.goName(name)
-		case kind == "object" || g.of[name] != "":
+		case kind == "object" || g.typeNames[name] != "":
 			return g.goName(name)
 		}
 		return g.typeOf(component, u)

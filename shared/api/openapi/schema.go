@@ -18,7 +18,7 @@ type schemas struct {
 	glossary   map[string]string
 	samples    map[string]any // of fields, by name
 	components map[string]object
-	of         map[string]string // the type of each component
+	typeNames  map[string]string // the type of each component
 	answered   map[string]bool   // components of responses
 	results    map[string]string // the components of types called Result, by type
 
@@ -31,7 +31,7 @@ func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
 		glossary:   glossary,
 		samples:    samples,
 		components: scalars(),
-		of:         map[string]string{},
+		typeNames:  map[string]string{},
 		answered:   map[string]bool{},
 		clears:     map[string]bool{},
 		results:    map[string]string{},
@@ -236,11 +236,11 @@ func (s *schemas) enum(t reflect.Type, values []string) object {
 // the name.
 func (s *schemas) component(name, typ string, make func() object) object {
 	if _, ok := s.components[name]; !ok {
-		s.components[name], s.of[name] = nil, typ
+		s.components[name], s.typeNames[name] = nil, typ
 		s.components[name] = make()
 	}
-	if s.of[name] != typ {
-		panic(fmt.Sprintf("openapi: %s and %s would be one component %s", typ, s.of[name], name))
+	if s.typeNames[name] != typ {
+		panic(fmt.Sprintf("openapi: %s and %s would be one component %s", typ, s.typeNames[name], name))
 	}
 	return ref("schemas/" + name)
 }

@@ -352,11 +352,11 @@ func (r restorer) threads(
 			}
 			found, err = r.Threads.ImportedThreads(ctx, doc, wanted)
 		}
-		store.All(len(ids), func(i int) {
+		store.All(len(ids), func(i int) error {
 			t := byThread[key{document, ids[i]}]
 			if err == nil {
 				r.thread(ctx, doc, ids[i], t, found[ids[i]], added, errs)
-				return
+				return nil
 			}
 			if t.head != nil {
 				errs[t.place] = err
@@ -364,6 +364,7 @@ func (r restorer) threads(
 			for _, place := range t.places {
 				errs[place] = err
 			}
+			return nil
 		})
 	}
 	return added, errs

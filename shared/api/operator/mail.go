@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/words"
 )
@@ -19,7 +20,7 @@ func (r *MailPreviewRequest) Validate(m *rpc.Violations) {
 	if r.Locale == "" {
 		return
 	}
-	if err := words.CheckLocale(r.Locale); err != nil {
+	if err := collab.CheckLocale(r.Locale); err != nil {
 		m.Add("locale", "%v", err)
 	}
 }

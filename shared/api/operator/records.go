@@ -449,8 +449,11 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 	in := restorer{s, call, org, req.Update, req.Restore}
 	add := func(list []restore) {
 		first := len(added)
-		added, errs = append(added, make([]bool, len(list))...), append(errs, make([]error, len(list))...)
-		store.All(len(list), func(i int) { added[first+i], errs[first+i] = list[i](ctx) })
+		added = append(added, make([]bool, len(list))...)
+		errs = append(errs, store.All(len(list), func(i int) (err error) {
+			added[first+i], err = list[i](ctx)
+			return err
+		})...)
 	}
 	add(collab.Map(req.Unsubscribed, in.unsubscribed))
 	all := func(more []bool, failures []error) { added, errs = append(added, more...), append(errs, failures...) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"collabdata/shared/api/rpc"
@@ -46,7 +45,6 @@ func (s *Service) SettingsGet(ctx context.Context, _ *rpc.Call, req *ofAccount) 
 // default, -1 is unlimited.
 type SettingsUpdateRequest struct {
 	ofAccount
-	rpc.Given
 	collab.Settings
 	PermissionProviderURL    *string `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides about access to documents; empty: none"`
 	PermissionProviderSecret *string `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token for this service; required with permissionProviderUrl"`
@@ -55,7 +53,7 @@ type SettingsUpdateRequest struct {
 // Validate checks combinations and formats that rules cannot express.
 func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	check := func(field, value string, rule func(string) error) {
-		if err := rule(value); err != nil && slices.Contains(r.Given, field) {
+		if err := rule(value); err != nil {
 			m.Add(field, "%v", err)
 		}
 	}
@@ -65,7 +63,6 @@ func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	check("mailLogo", r.Logo, collab.CheckMailLogo)
 	check("mailColor", r.Color, collab.CheckMailColor)
 	check("mailFooter", r.Footer, collab.CheckMailFooter)
-	check("mailLocale", r.Locale, words.CheckLocale)
 	if field, err := words.Check(r.Texts); err != nil {
 		path := "mailTexts"
 		for _, step := range strings.SplitN(field, ".", 2) {
@@ -108,7 +105,9 @@ func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *Setti
 		}
 	}
 	_, err := s.Accounts.ChangeAccount(ctx, req.AccountID, func(a *collab.Account) error {
-		rpc.SetGiven(req.Given, &a.Settings, req.Settings)
+		changed := SettingsUpdateRequest{Settings: a.Settings}
+		rpc.DecodeOver(call, &changed)
+		a.Settings = changed.Settings
 		a.Settings.AllowedOrigins = rpc.Distinct(a.Settings.AllowedOrigins)
 		return nil
 	})

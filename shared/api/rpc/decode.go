@@ -44,6 +44,17 @@ func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop 
 	return d.err()
 }
 
+// DecodeOver decodes the valid data of a call again, over the values of another request. Fields that
+// were not sent keep them.
+func DecodeOver[Req any](c *Call, over *Req) {
+	e := struct {
+		Data Req `json:"data"`
+	}{*over}
+	v := reflect.ValueOf(&e).Elem()
+	_ = newDecoder(c.body, "").value(ShapeOf(v.Type()), v) // the call has reported violations
+	*over = e.Data
+}
+
 // decoder reads one JSON text. Its methods return only syntax errors and errEnough.
 type decoder struct {
 	Violations
@@ -398,10 +409,6 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			continue
 		}
 		seen |= 1 << i
-		if o.given != nil {
-			given := v.FieldByIndex(o.given)
-			given.Set(reflect.Append(given, reflect.ValueOf(o.Fields[i].Name)))
-		}
 		if err := d.field(&o.Fields[i], v); err != nil {
 			return err
 		}

@@ -180,33 +180,6 @@ func TestOpt(t *testing.T) {
 	}
 }
 
-// TestGiven checks that SetGiven copies the fields that a request has, also if they are zero, and
-// no others.
-func TestGiven(t *testing.T) {
-	type Inner struct {
-		Name string `json:"name"`
-		Size int64  `json:"size"`
-	}
-	type Settings struct {
-		Inner
-		Texts collab.Texts `json:"texts"`
-		On    bool         `json:"on"`
-		Same  bool         `json:"same"`
-	}
-	var request struct {
-		rpc.Given
-		Settings
-	}
-	if !new(rpc.Violations).Decode("", collab.JSON(`{"size": 0, "texts": {"en": {"a": "b"}}, "on": false}`), &request) {
-		t.Fatal("the request has violations")
-	}
-	got := Settings{Inner: Inner{"n", 1}, Texts: collab.Texts{"de": {"a": "c"}}, On: true, Same: true}
-	rpc.SetGiven(request.Given, &got, request.Settings)
-	if diff := cmp.Diff(Settings{Inner: Inner{"n", 0}, Texts: collab.Texts{"en": {"a": "b"}}, Same: true}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestViolations checks each violation: one row for each.
 func TestViolations(t *testing.T) {
 	long := strings.Repeat("x", 600)

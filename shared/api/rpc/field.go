@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -26,19 +25,6 @@ func (Opt[T]) isOpt() {}
 type One[T any] struct{ Value T }
 
 func (One[T]) isOne() {}
-
-// Given, embedded in a request type, has the names of the fields that were sent.
-type Given []string
-
-// SetGiven copies the fields that were sent.
-func SetGiven[T any](given Given, to *T, from T) {
-	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
-	for _, f := range reflect.VisibleFields(target.Type()) {
-		if slices.Contains(given, jsonName(f.Tag)) {
-			target.FieldByIndex(f.Index).Set(source.FieldByIndex(f.Index))
-		}
-	}
-}
 
 // Distinct returns the values in order without duplicates; nil for nil.
 func Distinct[T comparable](list []T) []T {

@@ -18,7 +18,7 @@ const (
 
 // bounds are the limits: a burst, refilled evenly over the period.
 var bounds = [...]struct {
-	most    int
+	burst   int
 	period  time.Duration
 	message string
 }{
@@ -38,8 +38,8 @@ type count struct {
 // limiter limits the actions of each person in this process; the gateway's firewall limits requests
 // to all processes. Its zero value is ready to use.
 type limiter struct {
-	mu sync.Mutex
-	of map[count]*rate.Limiter
+	mu       sync.Mutex
+	limiters map[count]*rate.Limiter
 }
 
 // take counts n actions, or returns the time to wait.
@@ -47,15 +47,15 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.action]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tokens := l.of[c]
+	tokens := l.limiters[c]
 	if tokens == nil {
-		if len(l.of) >= remembered || l.of == nil {
-			l.of = map[count]*rate.Limiter{}
+		if len(l.limiters) >= remembered || l.limiters == nil {
+			l.limiters = map[count]*rate.Limiter{}
 		}
-		tokens = rate.NewLimiter(rate.Every(b.period/time.Duration(b.most)), b.most)
-		l.of[c] = tokens
+		tokens = rate.NewLimiter(rate.Every(b.period/time.Duration(b.burst)), b.burst)
+		l.limiters[c] = tokens
 	}
-	reserved := tokens.ReserveN(now, min(n, b.most))
+	reserved := tokens.ReserveN(now, min(n, b.burst))
 	if wait = reserved.DelayFrom(now); wait > 0 {
 		reserved.CancelAt(now)
 	}

@@ -27,7 +27,7 @@ const MaxPage = 4_990_000
 type Page[T any] struct {
 	call  *Call
 	noun  string
-	most  int
+	limit int
 	left  int // remaining bytes, as Lambda encodes them
 	items []collab.JSON
 }
@@ -39,16 +39,16 @@ func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Pa
 		return nil, err
 	}
 	limit := cmp.Or(collab.Deref(req.PageSize), collab.MaxPageSize)
-	return &Page[T]{call: call, noun: noun, most: int(limit), left: MaxPage}, nil
+	return &Page[T]{call: call, noun: noun, limit: int(limit), left: MaxPage}, nil
 }
 
 // NewList is NewPage for a list in one response, without a limit on items.
 func NewList[T any](call *Call, noun string) *Page[T] {
-	return &Page[T]{call: call, noun: noun, most: math.MaxInt, left: MaxPage}
+	return &Page[T]{call: call, noun: noun, limit: math.MaxInt, left: MaxPage}
 }
 
 // Most returns the number of items that can be added.
-func (p *Page[T]) Most() int { return p.most - len(p.items) }
+func (p *Page[T]) Most() int { return p.limit - len(p.items) }
 
 // Len returns the number of items.
 func (p *Page[T]) Len() int { return len(p.items) }

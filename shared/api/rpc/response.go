@@ -109,14 +109,6 @@ type Outcome struct {
 	Code    collab.Code `json:"code,omitempty" person:"out" doc:"Of a failure: as the status of an error"`
 }
 
-// Err returns the failure, or nil.
-func (o Outcome) Err() error {
-	if o.Success {
-		return nil
-	}
-	return &collab.Error{Code: o.Code, Message: o.Message}
-}
-
 // Outcome returns the outcome of one item, and counts it. done is the message of a success. The
 // cause of an internal failure is logged.
 func (c *Call) Outcome(err error, done string) Outcome {

@@ -13,7 +13,7 @@
 //	}
 //
 // Unexported fields and fields with the tag json:"-" are ignored. An embedded Open takes members of
-// any other name, and an embedded Given the names of the fields that were sent. Other fields can be
+// any other name. Other fields can be
 //
 //	string, bool, int64     and pointers to them, to distinguish absent from the zero value
 //	a struct, *struct       other fields are violations; embedded structs are flattened
@@ -31,6 +31,7 @@
 //	exact             unknown fields within are violations, even if the account drops them
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
+//	locale, zone      string: collab.CheckLocale, collab.CheckZone
 //	url               string: not empty; the operation checks the address
 //	nonempty          string, array: not empty; struct: at least one field is sent, or null
 //	min=N, max=N      integer: bounds, by default ±(2^53-1); array: items; string: bytes

@@ -52,7 +52,6 @@ type Object struct {
 
 	byName    map[string]int
 	further   []int // index of the Further of an Open
-	given     []int // index of a Given, nil for none
 	validates bool
 }
 
@@ -144,10 +143,6 @@ func (pl planner) object(t structOf) *Object {
 		if f.Anonymous && f.Type == reflect.TypeFor[Open]() {
 			o.Open, o.further = true, append(slices.Clone(f.Index), 0)
 		}
-		if f.Anonymous && f.Type == reflect.TypeFor[Given]() {
-			o.given = f.Index
-			continue
-		}
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			if validates(f.Type) && !validates(t.Type) {
 				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))
@@ -219,6 +214,10 @@ func (p *Shape) add(rule, where string) {
 		p.check = func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) }
 	case name == "notificationid" && text:
 		p.check = collab.CheckNotificationID
+	case name == "locale" && text:
+		p.check = collab.CheckLocale
+	case name == "zone" && text:
+		p.check = collab.CheckZone
 	case name == "url" && text:
 		p.NonEmpty = true
 	case name == "true" && p.Kind == KindBool:

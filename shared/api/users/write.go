@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/words"
 )
 
 type AddRequest struct {
@@ -32,23 +31,8 @@ type NewUser struct {
 
 // Preferred holds a user's language and time zone.
 type Preferred struct {
-	Locale   *string `json:"locale" rule:"notnull" doc:"Language of emails and headlines, a BCP 47 tag such as pt-BR"`
-	TimeZone *string `json:"timeZone" rule:"notnull" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC"`
-}
-
-func (p *Preferred) Validate(m *rpc.Violations) {
-	for _, f := range []struct {
-		name  string
-		value *string
-		check func(string) error
-	}{{"locale", p.Locale, words.CheckLocale}, {"timeZone", p.TimeZone, collab.CheckZone}} {
-		if f.value == nil {
-			continue
-		}
-		if err := f.check(*f.value); err != nil {
-			m.Add(f.name, "%v", err)
-		}
-	}
+	Locale   *string `json:"locale" rule:"notnull,locale" doc:"Language of emails and headlines, a BCP 47 tag such as pt-BR"`
+	TimeZone *string `json:"timeZone" rule:"notnull,zone" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC"`
 }
 
 // Set stores the given fields in a member.
@@ -57,12 +41,11 @@ func (p *Preferred) Set(m *collab.Member) {
 	m.TimeZone = cmp.Or(collab.Deref(p.TimeZone), m.TimeZone)
 }
 
-// Validate checks the email address, locale and time zone.
+// Validate checks the email address.
 func (u *NewUser) Validate(m *rpc.Violations) {
 	if u.Email != nil {
 		CheckEmail(m, u.Email)
 	}
-	u.Preferred.Validate(m)
 }
 
 // CheckEmail rejects an address in field email that no email can reach, and trims others. "" is

@@ -36,8 +36,8 @@ const (
 	getRecords     = "/operator/records/get"
 )
 
-// most is the maximum number of ids in a request.
-const most = 30
+// mostIDs is the maximum number of ids in a request.
+const mostIDs = 30
 
 // Export writes an organization to w as a file of this package. It reads through the operations of
 // c, thread by thread, so the file is not a snapshot. It keeps the folders, the ids of documents,
@@ -225,7 +225,7 @@ func (e *exporter) documents() error {
 					list = append(list, d)
 				}
 			}
-			for few := range slices.Chunk(list, most) {
+			for few := range slices.Chunk(list, mostIDs) {
 				if failed = e.writeDocuments(few); failed != nil {
 					return failed
 				}
@@ -534,7 +534,7 @@ func (e *exporter) granted(kind, id string, users []jsontext.Value) error {
 // access.
 func (e *exporter) withEnds(kind, id string, users []object) (list []object, err error) {
 	type permissions = map[string]client.Keyed[client.Permission]
-	for few := range slices.Chunk(users, most) {
+	for few := range slices.Chunk(users, mostIDs) {
 		ids := make([]string, len(few))
 		for i, u := range few {
 			ids[i] = textOf(u, "userId")
@@ -587,7 +587,7 @@ func (e *exporter) people() error {
 		return err
 	}
 	return pages(e, documentsGet, map[string]any{}, func(page items) error {
-		for few := range slices.Chunk(page, most) {
+		for few := range slices.Chunk(page, mostIDs) {
 			var ids []string
 			for _, d := range few {
 				ids = append(ids, textOf(parse(d), "id"))

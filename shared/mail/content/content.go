@@ -42,7 +42,7 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
 		text := strings.Trim(printable(textOf(shown.HTML)), "\n") // with line ends and addresses of links
-		shown.Text = collab.Shorten(text, 2*t.most)
+		shown.Text = collab.Shorten(text, 2*t.limit)
 		shown.Cut = shown.Cut || shown.Text != text
 	}
 	if sent := collab.Deref(c.Text); sent != "" && shown.Text == "" {
@@ -185,13 +185,13 @@ type tags struct {
 	names   map[string]string // by id
 	own     []string          // the reader's ids
 	picture string            // replacement of a picture
-	most    int               // characters to show
+	limit   int               // characters to show
 }
 
 // tagsOf reads the tags of a comment for a reader.
 func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	list := collab.Tags(taggedUserContacts)
-	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture"), most: cmp.Or(to.Most, MaxShown)}
+	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture"), limit: cmp.Or(to.Most, MaxShown)}
 	var groups []string
 	for _, tag := range list {
 		if tag.GroupID != "" {
@@ -283,11 +283,11 @@ func (t tags) shorten(sent string) (text string, cut bool) {
 // first.
 func (t tags) shown(size int, fill func(*window)) *window {
 	seek := &window{mention: -1, seeking: true}
-	if len(t.own) > 0 && size > t.most-maxLead {
+	if len(t.own) > 0 && size > t.limit-maxLead {
 		fill(seek)
 	}
-	w := &window{left: t.most, mention: -1}
-	if seek.mention > t.most-maxLead {
+	w := &window{left: t.limit, mention: -1}
+	if seek.mention > t.limit-maxLead {
 		w.skip = seek.mention - maxLead
 	}
 	fill(w)

@@ -34,14 +34,14 @@ func TestClean(t *testing.T) {
 		"nul\x00, bell&#7;":                             "nul, bell",
 		strings.Repeat("<i>", 100) + "deep":             strings.Repeat("<i>", maxDepth) + "deep" + strings.Repeat("</i>", maxDepth),
 	} {
-		if got, _ := clean(in, tags{picture: "[picture]", most: MaxShown}); got != want {
+		if got, _ := clean(in, tags{picture: "[picture]", limit: MaxShown}); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
 
 func TestTags(t *testing.T) {
-	names := tags{most: MaxShown, names: map[string]string{"u1": "Una", "a&b": "<Ab>", "u2": "{{u1}}", "": "none"}}
+	names := tags{limit: MaxShown, names: map[string]string{"u1": "Una", "a&b": "<Ab>", "u2": "{{u1}}", "": "none"}}
 	for in, want := range map[string]string{
 		"{{u1}} and {{a&b}}": "@Una and @<Ab>",
 		"{{u2}}":             "@{{u1}}",

@@ -81,13 +81,12 @@ func (s *Store) deleteAll(
 	for _, th := range job.Things {
 		meant[th.ID] = th
 	}
-	store.All(len(ids), func(i int) {
+	copy(errs, store.All(len(ids), func(i int) error {
 		if th, ok := meant[ids[i]]; ok {
-			errs[i] = s.markForRequest(ctx, req, job, th, i)
-		} else {
-			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(string(kind[:1]))+string(kind[1:]))
+			return s.markForRequest(ctx, req, job, th, i)
 		}
-	})
+		return collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(string(kind[:1]))+string(kind[1:]))
+	}))
 	if len(job.Things) == 0 {
 		return "", nil
 	}

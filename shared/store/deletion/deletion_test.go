@@ -349,11 +349,12 @@ func TestDeleteNotifications(t *testing.T) {
 			doc, err := p.open()
 			p.must(err)
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
-			tell := func(i int) {
+			tell := func(i int) error {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
 				_, err := p.Inbox.Derive(t.Context(), org, n, []string{"bob"})
 				p.must(err)
 				p.must(p.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("bob")))
+				return nil
 			}
 			const all = most + 30
 			store.All(all, tell)
@@ -481,10 +482,11 @@ func TestDeleteOfAgents(t *testing.T) {
 			died := 0
 			for calls, alive := 0, true; alive; calls += 3 {
 				var messages [2]error
-				store.All(len(messages), func(i int) {
+				store.All(len(messages), func(i int) error {
 					dying := newProcess(t, storetest.Killed(t, tb, calls), time.Now)
 					dying.threads.MaxDeleted = most
 					_, messages[i] = dying.runJob(context.Background(), r.JobID())
+					return nil
 				})
 				if alive = messages[0] != nil || messages[1] != nil; alive {
 					died++

@@ -50,13 +50,11 @@ func (s *Store) DeleteNotifications(
 	if q.IDs != nil {
 		ids = q.IDs
 	}
-	errs = make([]error, len(ids))
-	store.All(len(ids), func(i int) {
+	errs = store.All(len(ids), func(i int) error {
 		if n, ok := at[ids[i]]; ok {
-			errs[i] = s.Inbox.DeleteNotification(ctx, org, q.User, n)
-		} else {
-			errs[i] = collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", ids[i], org.Organization)
+			return s.Inbox.DeleteNotification(ctx, org, q.User, n)
 		}
+		return collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", ids[i], org.Organization)
 	})
 	if job.HasRest() {
 		req.Leaves(job.ID)

@@ -443,8 +443,9 @@ func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 	p.Bound(5, 5)
 	doc, err := p.open()
 	p.must(err)
-	store.All(30, func(i int) {
+	store.All(30, func(i int) error {
 		p.tell(doc, fmt.Sprint("n", i))
+		return nil
 	})
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
 	r := storetest.Request(time.Now())

@@ -58,8 +58,7 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 
 // all makes the changes concurrently. The errors correspond to the keys.
 func (c *changes[T]) all(ctx context.Context) []error {
-	errs := make([]error, len(c.keys))
-	store.All(len(c.keys), func(i int) {
+	return store.All(len(c.keys), func(i int) error {
 		err := c.s.Try(ctx, c.subject(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 			before, err := c.s.Get(ctx, c.keys[i])
 			if err != nil {
@@ -71,9 +70,8 @@ func (c *changes[T]) all(ctx context.Context) []error {
 			}
 			return []store.Write{*w}, nil
 		})
-		errs[i] = c.end(i, err)
+		return c.end(i, err)
 	})
-	return errs
 }
 
 func (c *changes[T]) end(i int, err error) error {

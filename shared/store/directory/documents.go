@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"iter"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -24,12 +23,6 @@ var readDocument = reader(keys.Documents, func(d *collab.Document) *string { ret
 
 func documentKey(doc collab.DocumentRef) keys.Key {
 	return keys.Document(doc.OrganizationRef, doc.Document)
-}
-
-// Documents yields the documents of the organization in id order, as ListOrganizations does.
-func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
-	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Limit: collab.MaxPageSize + 1}
-	return store.List(ctx, s.Table, q, keys.Documents, "", readDocument)
 }
 
 // Document returns a document, disabled or not. It returns NOT_FOUND if the document or its
@@ -94,12 +87,4 @@ func (s *Store) ListDocuments(
 		last = ""
 	}
 	return list, last, bytes, nil
-}
-
-// DocumentOf returns the reference of a document's item.
-func (s *Store) DocumentOf(org collab.OrganizationRef, it store.Item) (collab.DocumentRef, error) {
-	d, err := readDocument(it)
-	doc := org.Document(d.ID)
-	doc.Incarnation = d.Incarnation
-	return doc, err
 }

@@ -264,13 +264,6 @@ func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
 	return store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Added), expression.Value(1)), same)
 }
 
-// GrowFolders returns a write for a transaction that adds a folder. It fails if a folder was moved
-// or deleted meanwhile.
-func (s *Store) GrowFolders(ctx context.Context, org collab.OrganizationRef) (store.Write, error) {
-	tree, err := s.folderTree(ctx, org)
-	return s.grow(org, tree), err
-}
-
 // RefuseFolderChanges makes concurrent additions and moves of folders fail, so that they read the
 // folders again.
 func (s *Store) RefuseFolderChanges(ctx context.Context, org collab.OrganizationRef) error {

@@ -55,17 +55,11 @@ func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, grou
 	return store.ListAfter(ctx, s.Table, q, "", after, limit, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
-// InGroup reports whether a user is in a group, with eventual consistency.
-func (s *Store) InGroup(ctx context.Context, org collab.OrganizationRef, group, user string) (bool, error) {
-	found, err := s.GetAll(ctx, []keys.Key{keys.GroupUser(org, group, user)}, false)
-	return len(found) > 0, err
-}
-
 // AddGroupUsers adds users to a group concurrently. It ignores users that are in it. The errors
 // correspond to users.
 func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error {
-	return each(users, func(user string) error {
-		for _, k := range []keys.Key{keys.UserGroup(org, user, group), keys.GroupUser(org, group, user)} {
+	return store.All(len(users), func(i int) error {
+		for _, k := range []keys.Key{keys.UserGroup(org, users[i], group), keys.GroupUser(org, group, users[i])} {
 			it := store.NewItem(k)
 			it[keys.AddedBy] = store.Text(req.Mark())
 			if _, err := s.Create(ctx, it); err != nil {
@@ -79,7 +73,7 @@ func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org col
 // DeleteGroupUsers removes users from a group concurrently. It ignores users that are not in it.
 // The errors correspond to users.
 func (s *Store) DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error {
-	return each(users, func(user string) error { return s.deleteGroupUser(ctx, org, group, user) })
+	return store.All(len(users), func(i int) error { return s.deleteGroupUser(ctx, org, group, users[i]) })
 }
 
 // deleteGroupUser removes a user from a group. The item that lists the group of the user goes last,
@@ -89,11 +83,4 @@ func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef,
 		return err
 	}
 	return s.Delete(ctx, keys.UserGroup(org, user, group))
-}
-
-// each calls f concurrently for each id. The errors correspond to ids.
-func each(ids []string, f func(id string) error) []error {
-	errs := make([]error, len(ids))
-	store.All(len(ids), func(i int) { errs[i] = f(ids[i]) })
-	return errs
 }

@@ -277,21 +277,23 @@ func TestStandingsUnits(t *testing.T) {
 	const chains = 60
 	folder := func(i, level int) string { return fmt.Sprintf("f%02d-%d", i, level) }
 	var users, folders, documents []string
-	store.All(chains*collab.MaxFolderDepth, func(i int) {
+	store.All(chains*collab.MaxFolderDepth, func(i int) error {
 		f := collab.Folder{ID: folder(i%chains, i/chains), Parent: collab.RootFolder}
 		if level := i / chains; level > 0 {
 			f.Parent = folder(i%chains, level-1)
 		}
 		must.Do(t, s.Put(t.Context(), store.ItemOf(keys.Folder(acme, f.ID), newFolderItem(acme, f))))
+		return nil
 	})
 	for i := range chains / 2 {
 		users, folders, documents = append(users, fmt.Sprint("u", i)), append(folders, folder(i, 9)), append(documents, fmt.Sprint("d", i))
 		s.putDocument(t, documents[i], folder(chains/2+i, 9))
 	}
 	grant := func(user string, folders ...string) {
-		store.All(len(folders), func(i int) {
+		store.All(len(folders), func(i int) error {
 			in := collab.Resource{OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: folders[i]}}
 			must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), in, []string{user}, true, func(int, *collab.Member) {})[0])
+			return nil
 		})
 	}
 	grant("u3", folder(0, 4), folder(59, 0))

@@ -145,7 +145,6 @@ func (s *Store) RemovalExpiry() int64 {
 // and it is no document that a comment opened to the user.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
 	defer s.forgetProfiles(users...)
-	errs := make([]error, len(users))
 	places := func(user string) []keys.Key {
 		if in.Document.Document != "" {
 			return []keys.Key{memberKey(in, user), keys.Opening(in.Document, user)}
@@ -154,8 +153,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	}
 	existing, err := s.GetAll(ctx, slices.Concat(collab.Map(users, places)...), true)
 	if err != nil {
-		store.All(len(users), func(i int) { errs[i] = err })
-		return errs
+		return slices.Repeat([]error{err}, len(users))
 	}
 	flag := sync.OnceValue(func() error { return s.flagRemovals(ctx, in) })
 	record := func(user string) error {
@@ -192,9 +190,9 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		return s.Delete(ctx, memberKey(in, user))
 	}
 	if in.Folder.Folder != "" || in.Document.Document != "" {
-		store.All(len(users), func(i int) { errs[i] = remove(i) })
-		return errs
+		return store.All(len(users), remove)
 	}
+	errs := make([]error, len(users))
 	for i := range users {
 		errs[i] = remove(i)
 	}

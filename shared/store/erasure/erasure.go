@@ -30,9 +30,9 @@ type Store struct {
 	Inbox   *inbox.Store
 	Threads *threads.Store
 
-	skew  time.Duration // store.ClockSkew, except in tests
-	most  int           // queries of a step; 0 for the default
-	inOne int           // organizations in which a request ends access itself
+	skew    time.Duration // store.ClockSkew, except in tests
+	queries int           // queries of a step; 0 for the default
+	inOne   int           // organizations in which a request ends access itself
 }
 
 // New returns a Store for the directory of threads.
@@ -140,7 +140,7 @@ func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 		}
 	}
 	r := &pass{Store: s, people: newPeople(e.Users), before: e.Before, earlier: collab.EarliestID(e.Before + 1), threads: map[keys.Key]*thread{}}
-	w := &store.Walk{Want: personal, Users: e.Users, Most: s.most}
+	w := &store.Walk{Want: personal, Users: e.Users, Most: s.queries}
 	at, err := s.Table.Step(ctx, w, at, func(ctx context.Context, found []store.Found) (int, error) {
 		return len(found), store.Each(ctx, len(found), func(ctx context.Context, i int) error { return r.item(ctx, found[i]) })
 	})

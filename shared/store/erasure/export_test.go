@@ -1,4 +1,4 @@
 package erasure
 
 // Bound limits the queries of a step, and the organizations in which a request ends access itself.
-func (s *Store) Bound(queries, organizations int) { s.most, s.inOne = queries, organizations }
+func (s *Store) Bound(queries, organizations int) { s.queries, s.inOne = queries, organizations }

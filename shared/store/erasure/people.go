@@ -28,12 +28,12 @@ func newPeople(ids []string) *people {
 // attribute returns an attribute without the users, or without them in one member. The attribute is
 // a user id, a list of ids, a map of these, or JSON text.
 func (p *people) attribute(v types.AttributeValue, name, member string) types.AttributeValue {
-	switch of := v.(type) {
+	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		if strings.HasPrefix(of.Value, "{") || strings.HasPrefix(of.Value, "[") {
-			return store.Text(p.json(of.Value, name, member))
+		if strings.HasPrefix(v.Value, "{") || strings.HasPrefix(v.Value, "[") {
+			return store.Text(p.json(v.Value, name, member))
 		}
-		if p.ids[of.Value] {
+		if p.ids[v.Value] {
 			return store.Text(collab.ErasedUser)
 		}
 	case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
@@ -77,24 +77,24 @@ func (p *people) json(text, name, member string) string {
 // lists named …UserIds. It removes them from a list that is a whole attribute. It reports whether
 // the value changed.
 func (p *people) value(name string, v any) (_ any, changed bool) {
-	switch of := v.(type) {
+	switch v := v.(type) {
 	case map[string]any:
-		if id, _ := of["userId"].(string); p.ids[id] {
-			if _, tag := of["contact"]; tag || name == "tag" {
+		if id, _ := v["userId"].(string); p.ids[id] {
+			if _, tag := v["contact"]; tag || name == "tag" {
 				return map[string]any{"userId": collab.ErasedUser, "contact": collab.Erased()}, true
 			}
 			return collab.Erased(), true
 		}
-		for key, e := range of {
+		for key, e := range v {
 			edited, differs := p.value(key, e)
-			if of[key] = edited; differs {
+			if v[key] = edited; differs {
 				changed = true
 			}
 		}
 	case []any:
 		users := strings.HasSuffix(strings.ToLower(name), "userids")
-		rest := of[:0:0]
-		for _, e := range of {
+		rest := v[:0:0]
+		for _, e := range v {
 			id, _ := e.(string)
 			if object, _ := e.(map[string]any); name == keys.Body && object != nil {
 				id, _ = object["userId"].(string)
@@ -108,7 +108,7 @@ func (p *people) value(name string, v any) (_ any, changed bool) {
 		}
 		return rest, changed
 	case string:
-		if p.ids[of] && strings.HasSuffix(name, "UserId") {
+		if p.ids[v] && strings.HasSuffix(name, "UserId") {
 			return collab.ErasedUser, true
 		}
 	}

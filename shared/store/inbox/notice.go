@@ -20,7 +20,7 @@ type ToNotify struct {
 	reader   *Reader
 	channel  string
 	pointers []pointer // the others, newest first
-	did      states    // the user's actions on them
+	states   states    // the user's actions on them
 }
 
 // Reasons for leaving an entry out of a notice.
@@ -53,7 +53,7 @@ func (r *Reader) ToNotify(ctx context.Context, from, channel, notice string) (*T
 	if err != nil {
 		return nil, err
 	}
-	list := &ToNotify{Ended: map[string][]string{}, reader: r, channel: channel, did: marks}
+	list := &ToNotify{Ended: map[string][]string{}, reader: r, channel: channel, states: marks}
 	list.pointers = collab.Where(pointers, func(p pointer) bool {
 		read := marks.state(p).ReadAt != 0
 		if read {
@@ -69,7 +69,7 @@ func (r *Reader) ToNotify(ctx context.Context, from, channel, notice string) (*T
 func (t *ToNotify) Next(ctx context.Context, limit int) (list []collab.InboxEntry, more bool, err error) {
 	next := t.pointers[:min(len(t.pointers), limit)]
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
-	if list, _, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
+	if list, _, err = t.reader.entries(ctx, q, next, &t.states); err != nil {
 		return nil, false, err
 	}
 	for _, p := range next {

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -58,22 +57,6 @@ func readEvent(t collab.TaskRef, body string) (*collab.Event, error) {
 		return nil, store.Unreadable(keys.Task(t), err)
 	}
 	return ev, nil
-}
-
-// Events returns the readable ones of an account's events, in the order of ids.
-func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*collab.Event, error) {
-	key := func(id string) keys.Key { return keys.Task(EventTask(acct, id)) }
-	found, err := s.GetSettled(ctx, collab.Map(ids, key))
-	if err != nil {
-		return nil, err
-	}
-	var list []*collab.Event
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		if ev, err := readEvent(EventTask(acct, id), found[key(id)].Text(keys.Body)); err == nil {
-			list = append(list, ev)
-		}
-	}
-	return list, nil
 }
 
 // Event returns an event. It returns NOT_FOUND if the event does not exist, or has expired.

@@ -76,7 +76,6 @@ func addition(req *request.Request, doc collab.DocumentRef, th *collab.Thread, a
 func (s *Store) AddAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
-	errs := make([]error, len(list))
 	if collab.UsageOf(ctx).Limited() {
 		calls := make([][]store.Write, len(list))
 		for i := range list {
@@ -87,8 +86,7 @@ func (s *Store) AddAnnotations(
 			return slices.Repeat([]error{err}, len(list))
 		}
 	}
-	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, req, doc, list[i], adds[i]) })
-	return errs
+	return store.All(len(list), func(i int) error { return s.AddAnnotation(ctx, req, doc, list[i], adds[i]) })
 }
 
 // newComments returns the items of comments to add to an annotation with the birth mark birth.

@@ -56,15 +56,15 @@ func (c *cost) query(entries []store.Item) {
 
 // budget tracks the reads for a page, and sizes the next read.
 type budget struct {
-	usage   *collab.Usage // of the request
-	most    int           // annotations on the page
-	taken   int           // threads
-	content int           // bytes of threads taken
-	sources int           // finished ranges
-	spent   cost
-	sifted  float64 // capacity units of rejected threads
-	dearest float64 // of the largest rejected thread
-	asked   int     // documents that a Sight decided about
+	usage     *collab.Usage // of the request
+	limit     int           // annotations on the page
+	taken     int           // threads
+	content   int           // bytes of threads taken
+	sources   int           // finished ranges
+	spent     cost
+	sifted    float64 // capacity units of rejected threads
+	dearest   float64 // of the largest rejected thread
+	decisions int     // documents that a Sight decided about
 }
 
 func (b *budget) count(c cost) {
@@ -75,11 +75,11 @@ func (b *budget) count(c cost) {
 	b.spent.items += c.items
 }
 
-func (b *budget) want() int { return b.most - b.taken }
+func (b *budget) want() int { return b.limit - b.taken }
 
 // over reports whether the page ends because it is full or at its limits.
 func (b *budget) over() bool {
-	return b.want() == 0 || b.usage.PageLeft() <= 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.asked >= mostAsked
+	return b.want() == 0 || b.usage.PageLeft() <= 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.decisions >= mostAsked
 }
 
 // sift counts a rejected thread or head. inRange is true if it was read in a range.

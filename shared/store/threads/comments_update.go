@@ -42,7 +42,10 @@ func (s *Store) UpdateComments(
 		}
 		some = some || len(found) > 0
 		groups := slices.Collect(slices.Chunk(ids, group))
-		store.All(len(groups), func(i int) { u.changeGroup(ctx, groups[i], found, err) })
+		store.All(len(groups), func(i int) error {
+			u.changeGroup(ctx, groups[i], found, err)
+			return nil
+		})
 	}
 	if len(u.failures) < len(c.IDs) {
 		return u.failures, nil

@@ -51,16 +51,16 @@ func (s *Store) DeleteAnnotations(
 	for _, th := range job.Threads {
 		births[th.ID] = th.Birth
 	}
-	errs := make([]error, len(ids))
-	store.All(len(ids), func(i int) {
+	errs := store.All(len(ids), func(i int) error {
 		mark, found := births[ids[i]]
 		head := heads[headKey(doc, ids[i])]
 		switch {
 		case !found:
-			errs[i] = collab.NoAnnotation(doc, ids[i])
+			return collab.NoAnnotation(doc, ids[i])
 		case head != nil && birth(head) == mark: // otherwise it is already deleted
-			errs[i] = s.deleteHead(ctx, req, doc, head, i, d, !repeated)
+			return s.deleteHead(ctx, req, doc, head, i, d, !repeated)
 		}
+		return nil
 	})
 	if job.Rest != nil {
 		req.Leaves(job.ID)

@@ -206,11 +206,12 @@ func TestDeleteBehindLater(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
 			w.MaxDeleted, w.mostSearched, w.skew = 20, 22, 50*time.Millisecond
 			add := func(prefix string, n int, at collab.Millis) {
-				store.All(n, func(i int) {
+				store.All(n, func(i int) error {
 					th := storetest.Thread(fmt.Sprint(prefix, i), "ann", 1)
 					th.Location, th.LocationID = collab.JSON(`{"id":"l"}`), "l"
 					storetest.ByAgent(th, `{"agentId":"linter"}`)
 					w.must(w.AddAnnotation(t.Context(), newRequest(at), w.doc, th, collab.NewAnnotation{}))
+					return nil
 				})
 			}
 			add("b", w.MaxDeleted+1, 10_000)
@@ -248,7 +249,7 @@ func (w *writing) addFindings() map[string]finding {
 		}
 	}
 	ids := slices.Sorted(maps.Keys(all))
-	store.All(len(ids), func(i int) {
+	store.All(len(ids), func(i int) error {
 		f := all[ids[i]]
 		th := storetest.Thread(ids[i], f.creator, 2)
 		th.Location, th.LocationID = collab.JSON(fmt.Sprintf(`{"id":%q}`, f.place)), f.place
@@ -259,6 +260,7 @@ func (w *writing) addFindings() map[string]finding {
 			th.Suggestion = collab.JSON(fmt.Sprintf(`{"status":%q}`, f.suggestion))
 		}
 		w.must(w.AddAnnotation(w.t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
+		return nil
 	})
 	return all
 }

@@ -12,9 +12,9 @@ import (
 // filter is a condition on a value of annotations. An annotation matches if it has any of the
 // values that a query requests.
 type filter struct {
-	asked func(*collab.AnnotationQuery) []string // requested values; nil for any
-	has   func(t *collab.Thread, value string) bool
-	list  *listing // nil without an index
+	values func(*collab.AnnotationQuery) []string // requested values; nil for any
+	has    func(t *collab.Thread, value string) bool
+	list   *listing // nil without an index
 }
 
 type listing struct {
@@ -65,20 +65,20 @@ func mentions(t *collab.Thread, user string) bool {
 // needsScan reports whether some filter of a query has no index, so that only the threads
 // show which annotations match.
 func needsScan(q *collab.AnnotationQuery) bool {
-	return q.UnreadOnly || q.Agent != nil || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
+	return q.UnreadOnly || q.Agent != nil || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.values(q) != nil })
 }
 
 // holds reports whether a thread matches the filter of a query.
 func (f *filter) holds(q *collab.AnnotationQuery, t *collab.Thread) bool {
-	values := f.asked(q)
+	values := f.values(q)
 	return values == nil || slices.ContainsFunc(values, func(value string) bool { return f.has(t, value) })
 }
 
 // window is an inclusive condition on a time of an annotation.
 type window struct {
 	attribute string // index attribute with the time; "" if there is none
-	asked     func(*collab.AnnotationQuery) (after, before *collab.Millis)
-	of        func(*collab.Annotation) collab.Millis
+	bounds    func(*collab.AnnotationQuery) (after, before *collab.Millis)
+	time      func(*collab.Annotation) collab.Millis
 }
 
 var (
@@ -96,12 +96,12 @@ var (
 )
 
 func (w *window) in(q *collab.AnnotationQuery) bool {
-	after, before := w.asked(q)
+	after, before := w.bounds(q)
 	return after != nil || before != nil
 }
 
 func (w *window) holds(q *collab.AnnotationQuery, t collab.Millis) bool {
-	after, before := w.asked(q)
+	after, before := w.bounds(q)
 	return (after == nil || t >= *after) && (before == nil || t <= *before)
 }
 
@@ -113,7 +113,7 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 		}
 	}
 	for _, w := range windows {
-		if !w.holds(q, w.of(&t.Annotation)) {
+		if !w.holds(q, w.time(&t.Annotation)) {
 			return false
 		}
 	}
@@ -126,13 +126,13 @@ func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 	projected := keys.IndexOf(index).Projected
 	var projectedFilters []*filter
 	for _, f := range filters {
-		if f.list != nil && f.asked(q) != nil && slices.Contains(projected, f.list.attribute) {
+		if f.list != nil && f.values(q) != nil && slices.Contains(projected, f.list.attribute) {
 			projectedFilters = append(projectedFilters, f)
 		}
 	}
 	return func(it store.Item) bool {
 		for _, f := range projectedFilters {
-			if !slices.Contains(f.asked(q), it.Text(f.list.attribute)) {
+			if !slices.Contains(f.values(q), it.Text(f.list.attribute)) {
 				return false
 			}
 		}

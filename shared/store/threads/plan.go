@@ -20,14 +20,14 @@ type plan struct {
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	p := plan{org: org, q: q}
-	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.list != nil && f.asked(q) != nil })
+	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.list != nil && f.values(q) != nil })
 	switch {
 	case q.IDs != nil:
 	case updated.in(q), q.Order != "":
 		p.index = keys.IndexUpd
 	case by >= 0:
 		p.by = filters[by]
-		p.index, p.values = p.by.list.index, p.by.asked(q)
+		p.index, p.values = p.by.list.index, p.by.values(q)
 	case created.in(q):
 		p.index = keys.IndexUpd
 	}
@@ -131,12 +131,12 @@ func inDocument(document collab.DocumentRef) store.Span {
 func (p *plan) times() store.Span {
 	from := collab.Millis(0)
 	for _, w := range windows {
-		if after, _ := w.asked(p.q); after != nil {
+		if after, _ := w.bounds(p.q); after != nil {
 			from = max(from, *after)
 		}
 	}
 	itemKeys := store.Span{From: keys.Time(from)}
-	if _, before := updated.asked(p.q); before != nil {
+	if _, before := updated.bounds(p.q); before != nil {
 		itemKeys.To = keys.Time(latestKey(*before)) + keys.AfterChildren
 	}
 	return itemKeys

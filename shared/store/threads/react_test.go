@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -20,8 +21,7 @@ func TestReact(t *testing.T) {
 	before, err := w.Head(t.Context(), w.doc, "reacted")
 	w.must(err)
 	const users = 4
-	errs := make([]error, users)
-	store.All(users, func(i int) {
+	errs := store.All(users, func(i int) error {
 		failures, err := w.UpdateComments(t.Context(), newRequest(0), w.doc, "reacted", collab.CommentChange{
 			IDs: []int64{th.Comments[0].ID},
 			Change: func(c *collab.Comment) (err error) {
@@ -29,9 +29,7 @@ func TestReact(t *testing.T) {
 				return err
 			},
 		})
-		if errs[i] = err; err == nil {
-			errs[i] = failures[th.Comments[0].ID]
-		}
+		return cmp.Or(err, failures[th.Comments[0].ID])
 	})
 	for _, err := range errs {
 		w.must(err)

@@ -30,33 +30,29 @@ func (s *Store) SetRead(
 	if err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(ids))
-	store.All(len(ids), func(i int) {
+	return store.All(len(ids), func(i int) error {
 		head, k := found[itemKeys[1+2*i]], itemKeys[2+2*i]
 		visible := head != nil
 		if visible && viewers != nil {
 			a, err := readHead(head)
 			if err != nil {
-				errs[i] = err
-				return
+				return err
 			}
 			visible = viewers.See(&a)
 		}
 		if !visible {
-			errs[i] = collab.NoAnnotation(doc, ids[i])
-			return
+			return collab.NoAnnotation(doc, ids[i])
 		}
 		thread, err := decodeReadState(found[k])
 		if err != nil {
-			errs[i] = err
-			return
+			return err
 		}
 		before := readBefore(document, thread, head)
 		if read && before <= timeKey(head) || !read && before > 0 {
-			errs[i] = s.putRead(ctx, req, k, readStateItem{Birth: birth(head)}, read)
+			return s.putRead(ctx, req, k, readStateItem{Birth: birth(head)}, read)
 		}
-	})
-	return errs, nil
+		return nil
+	}), nil
 }
 
 // SetAllRead is SetRead for all annotations of a document.
@@ -91,14 +87,14 @@ func (s *Store) RestoreRead(
 	if err != nil {
 		return false, nil, err
 	}
-	errs, changes := make([]error, len(ids)), make([]bool, len(ids))
-	store.All(len(ids), func(i int) {
+	changes := make([]bool, len(ids))
+	errs := store.All(len(ids), func(i int) (err error) {
 		head, k := found[itemKeys[2*i]], itemKeys[2*i+1]
 		if head == nil {
-			errs[i] = collab.NoAnnotation(doc, ids[i])
-			return
+			return collab.NoAnnotation(doc, ids[i])
 		}
-		changes[i], errs[i] = s.restoreRead(ctx, req, k, found[k], readStateItem{state, birth(head)})
+		changes[i], err = s.restoreRead(ctx, req, k, found[k], readStateItem{state, birth(head)})
+		return err
 	})
 	return slices.Contains(changes, true), errs, nil
 }

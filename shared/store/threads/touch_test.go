@@ -179,7 +179,7 @@ func TestAddCommentsOfOneMoment(t *testing.T) {
 		t.Context(), newRequest(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{storetest.Comment("bob", 0, 10_000)}, 90)},
 	)
 	w.must(err)
-	store.All(30, func(i int) {
+	store.All(30, func(i int) error {
 		r, add := newRequest(10_000), collab.NewComments{Comments: []collab.Comment{storetest.Comment(fmt.Sprint("u", i), 0, 10_000)}}
 		first, err := w.AddComments(t.Context(), r, w.doc, "a", add)
 		if err != nil {
@@ -188,6 +188,7 @@ func TestAddCommentsOfOneMoment(t *testing.T) {
 		if again, err := w.AddComments(t.Context(), storetest.Again(r), w.doc, "a", add); err != nil || !slices.Equal(first, again) {
 			t.Errorf("again: %v, %v, first %v", again, err, first)
 		}
+		return nil
 	})
 	if _, comments := w.items("a"); len(comments) != 1+90+30 {
 		t.Errorf("%d comments", len(comments))

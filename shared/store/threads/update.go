@@ -31,17 +31,19 @@ const (
 func (s *Store) UpdateAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
 ) []error {
-	errs := make([]error, len(ids))
 	updates := make([]*update, len(ids))
 	for i, id := range ids {
 		updates[i] = &update{s: s, req: req, doc: doc, id: id, n: i, c: c}
 	}
+	var errs []error
 	if c.Comment != nil {
 		lanes := min(threadsAtOnce, len(ids))
-		store.All(lanes, func(lane int) {
+		errs = make([]error, len(ids))
+		store.All(lanes, func(lane int) error {
 			for i := lane; i < len(ids); i += lanes {
 				errs[i] = updates[i].thread(ctx)
 			}
+			return nil
 		})
 		return errs
 	}
@@ -50,15 +52,18 @@ func (s *Store) UpdateAnnotations(
 		found, err := s.GetAll(ctx, itemKeys, true)
 		if err == nil && collab.UsageOf(ctx).Limited() {
 			calls := make([][]store.Write, len(part))
-			store.All(len(part), func(i int) { calls[i] = part[i].first(ctx, found[itemKeys[i]]) })
+			store.All(len(part), func(i int) error {
+				calls[i] = part[i].first(ctx, found[itemKeys[i]])
+				return nil
+			})
 			err = s.Reserve(ctx, calls...)
 		}
-		store.All(len(part), func(i int) {
-			u := part[i]
-			if errs[u.n] = err; err == nil {
-				errs[u.n] = u.head(ctx, found[itemKeys[i]])
+		errs = append(errs, store.All(len(part), func(i int) error {
+			if err != nil {
+				return err
 			}
-		})
+			return part[i].head(ctx, found[itemKeys[i]])
+		})...)
 	}
 	return errs
 }
@@ -96,7 +101,6 @@ func (s *Store) SetLevel(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids, users []string, level collab.Level,
 	check func(*collab.Annotation) error,
 ) []error {
-	errs := make([]error, len(ids))
 	heads, err := s.heads(ctx, doc, ids)
 	calls := make([][]store.Write, len(ids))
 	for i, id := range ids {
@@ -118,8 +122,8 @@ func (s *Store) SetLevel(
 	if err != nil {
 		return slices.Repeat([]error{err}, len(ids))
 	}
-	store.All(len(ids), func(i int) {
-		errs[i] = s.changeFollows(ctx, req, doc, ids[i], heads[headKey(doc, ids[i])], func(f *collab.Follows) *collab.Follows {
+	return store.All(len(ids), func(i int) error {
+		return s.changeFollows(ctx, req, doc, ids[i], heads[headKey(doc, ids[i])], func(f *collab.Follows) *collab.Follows {
 			for _, u := range users {
 				if f.Of(u) != level {
 					f = f.Set(u, level)
@@ -128,7 +132,6 @@ func (s *Store) SetLevel(
 			return f
 		})
 	})
-	return errs
 }
 
 // RestoreLevels sets the levels of users that have none for an annotation. It returns the previous

@@ -46,7 +46,7 @@ func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	}
 	found, err := w.q.Sight.Viewers(ctx, ask, w.until)
 	maps.Copy(w.viewers, found)
-	w.asked += len(ask)
+	w.decisions += len(ask)
 	w.spent.units += float64(len(ask))
 	return err
 }
@@ -79,7 +79,7 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 	fresh := map[collab.DocumentRef]bool{}
 	for i, e := range entries {
 		if _, ok := w.viewers[e.document]; !ok && e.document.Document != "" && !fresh[e.document] {
-			if w.asked+len(fresh) >= mostAsked {
+			if w.decisions+len(fresh) >= mostAsked {
 				entries, rest = entries[:i], entries[i:]
 				w.ended = i == 0
 				break

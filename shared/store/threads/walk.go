@@ -43,7 +43,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	w := &walk{
 		Store:   s,
 		plan:    newPlan(org, &q),
-		budget:  budget{usage: collab.UsageOf(ctx), most: limit},
+		budget:  budget{usage: collab.UsageOf(ctx), limit: limit},
 		yield:   yield,
 		sifts:   needsScan(&q),
 		states:  map[collab.DocumentRef]*readStates{},

@@ -52,7 +52,7 @@ const documentURL = "https://api.example/openapi.json"
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, said := v["additionalProperties"]; v["type"] == "object" && v["properties"] != nil && !said {
+		if _, limited := v["additionalProperties"]; v["type"] == "object" && v["properties"] != nil && !limited {
 			v["additionalProperties"] = false
 		}
 		for _, item := range v {

@@ -172,16 +172,16 @@ func (vars variables) sample(v value) (value, error) {
 	if whole == nil {
 		return filled, nil
 	}
-	known, ok := vars[whole[1]]
+	value, ok := vars[whole[1]]
 	if !ok {
-		known, ok = samples[whole[2]]
+		value, ok = samples[whole[2]]
 	}
 	switch {
 	case !ok:
 		return v, fmt.Errorf("no sample for %s", v.text)
 	case whole[0] == v.text:
-		return known, nil
+		return value, nil
 	}
-	filled.text = place.ReplaceAllLiteralString(v.text, known.text)
+	filled.text = place.ReplaceAllLiteralString(v.text, value.text)
 	return filled, nil
 }

@@ -30,7 +30,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 	disabled.seed.Organizations = []Organization{{ID: "closed", Disabled: true}}
 	disabled.seed.Documents = []Document{{Organization: "closed", ID: "plan"}}
 	keys := &script{name: "general/keys", seed: examples.seed}
-	made := []*script{missing, disabled, keys}
+	scripts := []*script{missing, disabled, keys}
 	off := map[collab.Feature]*script{}
 	for feature, settings := range map[collab.Feature]collab.Settings{
 		collab.AdvancedQueries:         {AdvancedQueriesOff: true},
@@ -39,7 +39,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 		s := &script{name: "general/" + strings.ReplaceAll(string(feature), " ", "_") + "_off"}
 		s.seed.Settings = settings
 		off[feature] = s
-		made = append(made, s)
+		scripts = append(scripts, s)
 	}
 	for _, example := range examples.steps {
 		e := endpoints[example.path]
@@ -65,13 +65,13 @@ func rulesOfAll(list []*script) ([]*script, error) {
 		}
 		keys.twice(example, e, fmt.Sprint(len(keys.steps)))
 	}
-	for _, s := range made {
+	for _, s := range scripts {
 		s.folder = general("general")
 		if len(s.steps) == 0 {
 			return nil, fmt.Errorf("%s is of no endpoint", s.name)
 		}
 	}
-	return made, nil
+	return scripts, nil
 }
 
 // goesOn reports whether an operation works in a disabled organization.

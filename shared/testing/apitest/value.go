@@ -180,9 +180,9 @@ func checkPlaces(v value) error {
 	}
 	for _, text := range texts {
 		for _, p := range place.FindAllStringSubmatch(text, -1) {
-			_, known := kinds[p[2]]
+			_, exists := kinds[p[2]]
 			switch {
-			case p[2] == "" && p[1] == "", p[2] != "" && !known:
+			case p[2] == "" && p[1] == "", p[2] != "" && !exists:
 				return fmt.Errorf("%s names no kind", p[0])
 			case p[2] == "any" && (p[0] != text || v.kind == '{'):
 				return fmt.Errorf("%s must be a whole value", p[0])

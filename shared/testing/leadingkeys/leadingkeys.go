@@ -50,21 +50,21 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 		}
 	case "BatchGetItem":
 		for _, text := range request.RequestItems {
-			var of struct{ Keys []item }
-			if err := json.Unmarshal(text, &of); err != nil {
+			var gets struct{ Keys []item }
+			if err := json.Unmarshal(text, &gets); err != nil {
 				return nil, err
 			}
-			for _, k := range of.Keys {
+			for _, k := range gets.Keys {
 				use(operation, single{Key: k})
 			}
 		}
 	case "BatchWriteItem":
 		for _, text := range request.RequestItems {
-			var of []struct{ PutRequest, DeleteRequest single }
-			if err := json.Unmarshal(text, &of); err != nil {
+			var writes []struct{ PutRequest, DeleteRequest single }
+			if err := json.Unmarshal(text, &writes); err != nil {
 				return nil, err
 			}
-			for _, w := range of {
+			for _, w := range writes {
 				use(operation, single{Key: w.DeleteRequest.Key, Item: w.PutRequest.Item})
 			}
 		}

@@ -117,8 +117,8 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 		return c.leaveOver(r, request)
 	case dice < 40 && operation == "Query":
 		limit := 1 + c.roll(5)
-		if asked, err := strconv.Atoi(string(request["Limit"])); err == nil {
-			limit = min(limit, asked)
+		if wanted, err := strconv.Atoi(string(request["Limit"])); err == nil {
+			limit = min(limit, wanted)
 		}
 		request["Limit"] = marshal(limit)
 		body = marshal(request)

@@ -14,7 +14,7 @@ import (
 // implements it.
 type Directory interface {
 	Now() time.Time
-	Create(ctx context.Context, it store.Item) (there store.Item, err error)
+	Create(ctx context.Context, it store.Item) (existing store.Item, err error)
 	ChangeOrganizations(ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
 	ChangeDocuments(
 		ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,

@@ -27,16 +27,9 @@ const (
 	writeTimeout = 5 * time.Second
 )
 
-// Pages handles the events of connections. See live.Pages.
-type Pages interface {
-	Connect(ctx context.Context, id, ticket string) error
-	Message(ctx context.Context, id string)
-	Disconnect(ctx context.Context, id string)
-}
-
 // Hub serves connections. It implements live.Gateway. Set Pages before the first connection.
 type Hub struct {
-	Pages Pages
+	Pages *live.Pages
 
 	mu      sync.Mutex
 	sockets map[string]*socket
