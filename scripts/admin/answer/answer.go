@@ -42,7 +42,7 @@ func Parse(text collab.JSON) (v Value) {
 		v.kind = '['
 		var items []collab.JSON
 		_ = json.Unmarshal(text, &items)
-		v.Items = each(items, Parse)
+		v.Items = collab.Map(items, Parse)
 	case '"', 't', 'f', 'n':
 		_ = json.Unmarshal(text, &v.Scalar)
 	default:
