@@ -48,11 +48,12 @@ func TestDeployment(t *testing.T) {
 	d := newDeployment(t)
 	t.Cleanup(func() { d.deploy(t, "destroy-local") })
 	d.build(t)
-	d.plain(t)
+	d.release(t)
 	d.connect(t)
 	d.addAccount(t)
-	d.stopped(t)
-	d.release(t)
+	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
+		t.Fatalf("the release answers %d %s", a.status, a.body)
+	}
 	d.again(t)
 
 	t.Run("gateway errors", d.gatewayErrors)
@@ -89,6 +90,8 @@ func TestDeployment(t *testing.T) {
 			})
 		})
 	})
+	t.Run("template for CloudFormation alone", d.plain)
+	t.Run("writes stopped", d.stopped)
 	t.Run("destroy", d.destroy)
 }
 
@@ -132,10 +135,9 @@ func (d *deployment) build(t *testing.T) {
 	must.Do(t, localstack.StartLocalStack(t.Context(), d.port(), os.Stderr))
 }
 
-// plain deploys the template for CloudFormation alone, without writes. It runs the commands of the
-// template's README, with no other program than the AWS CLI.
+// plain updates the CDK's stack to the template for CloudFormation alone, with writes off. It runs
+// the commands of the template's README, with no other program than the AWS CLI.
 func (d *deployment) plain(t *testing.T) {
-	t.Helper()
 	aws, err := localstack.CheckTool(t.Context(), "aws", os.Stderr)
 	must.Do(t, err)
 	readme, err := os.ReadFile(filepath.Join(d.root, "infra", "plain", "README.md"))
@@ -162,7 +164,7 @@ func (d *deployment) plain(t *testing.T) {
 	d.run(t, folder, env, "/bin/sh", "-ec", strings.NewReplacer("collabdata-prod", stackName, "BUCKET", "release").Replace(commands))
 }
 
-// release deploys the release over the template's stack, without Go and Python. It keeps the data.
+// release deploys the release, without Go and Python.
 func (d *deployment) release(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
@@ -177,9 +179,6 @@ func (d *deployment) release(t *testing.T) {
 	// Run in a folder without an app: cdk would run an app to find the account and region.
 	d.run(t, filepath.Join(d.unpacked, "functions"), env, filepath.Join(bin, "npx"), "cdk", "bootstrap", "aws://000000000000/"+localstack.Region)
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "deploy", "--require-approval", "never"}, settings...)...)
-	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
-		t.Fatalf("the release answers %d %s", a.status, a.body)
-	}
 }
 
 // env returns the environment for programs that use the cloud.
@@ -410,7 +409,6 @@ func (d *deployment) set(t *testing.T, f lambdatypes.FunctionConfiguration, name
 
 // stopped checks that only writes are refused.
 func (d *deployment) stopped(t *testing.T) {
-	t.Helper()
 	a := d.send(
 		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
 	)
