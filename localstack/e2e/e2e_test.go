@@ -38,6 +38,8 @@ import (
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cloudformationtypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
@@ -189,8 +191,8 @@ func (d *deployment) env() []string {
 
 func (d *deployment) port() string { return d.cloud[strings.LastIndexByte(d.cloud, ':')+1:] }
 
-// run runs a program and returns its output. If the program fails, the test fails with it.
-func (d *deployment) run(t *testing.T, dir string, env []string, name string, args ...string) string {
+// run runs a program. If the program fails, the test fails with its output.
+func (d *deployment) run(t *testing.T, dir string, env []string, name string, args ...string) {
 	t.Helper()
 	start := time.Now()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...)
@@ -200,13 +202,12 @@ func (d *deployment) run(t *testing.T, dir string, env []string, name string, ar
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 	}
 	t.Logf("%s %q: %.0f s", filepath.Base(name), args, time.Since(start).Seconds())
-	return string(out)
 }
 
-// deploy runs a command of scripts/deploy, and returns its output.
-func (d *deployment) deploy(t *testing.T, args ...string) string {
+// deploy runs a command of scripts/deploy.
+func (d *deployment) deploy(t *testing.T, args ...string) {
 	t.Helper()
-	return d.run(t, "", append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.port()), filepath.Join(d.root, ".local", "bin", "deploy"), args...)
+	d.run(t, "", append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.port()), filepath.Join(d.root, ".local", "bin", "deploy"), args...)
 }
 
 // admin runs a command of the operator's program, and returns its result.
@@ -222,11 +223,15 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// again checks that the sources produce the release's stack: `make deploy-local` changes nothing.
+// again checks that the sources produce the release's stack: `make deploy-local` updates nothing.
 func (d *deployment) again(t *testing.T) {
 	t.Helper()
-	if out := d.deploy(t, "local", "--built"); !strings.Contains(out, "(no changes)") {
-		t.Errorf("the sources have another stack than the release:\n%s", out)
+	d.deploy(t, "local", "--built")
+	name := stackName
+	described, err := cloudformation.NewFromConfig(d.aws).DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name})
+	must.Do(t, err)
+	if status := described.Stacks[0].StackStatus; status != cloudformationtypes.StackStatusCreateComplete {
+		t.Errorf("the sources have another stack than the release: it is %s", status)
 	}
 }
 

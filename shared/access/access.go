@@ -66,13 +66,21 @@ const providerDocuments = 8
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
-	return c.viewers(ctx, settings, collab.StandingQuery{Users: users, Documents: docs, Members: members}, time.Time{})
+	return c.viewers(ctx, ctx, settings, collab.StandingQuery{Users: users, Documents: docs, Members: members}, time.Time{})
 }
 
-// viewers is Viewers for a query. It returns no viewers for documents that the permission provider
-// was not asked about by until.
+// ViewersWithin returns what Viewers does, without members. Users about whom the permission provider
+// has not answered when asking ends have no answer.
+func (c *Checker) ViewersWithin(
+	ctx, asking context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string,
+) ([][]collab.Viewer, error) {
+	return c.viewers(ctx, asking, settings, collab.StandingQuery{Users: users, Documents: docs}, time.Time{})
+}
+
+// viewers is ViewersWithin for a query. It returns no viewers for documents that the permission
+// provider was not asked about by until.
 func (c *Checker) viewers(
-	ctx context.Context, settings collab.Settings, q collab.StandingQuery, until time.Time,
+	ctx, asking context.Context, settings collab.Settings, q collab.StandingQuery, until time.Time,
 ) ([][]collab.Viewer, error) {
 	docs := q.Documents
 	if len(docs) == 0 {
@@ -88,7 +96,9 @@ func (c *Checker) viewers(
 		return nil, err
 	}
 	if provider != nil {
-		err = c.askAll(ctx, provider, docs, standings.Documents, until)
+		if err = c.askAll(asking, provider, docs, standings.Documents, until); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	if _, partly := errors.AsType[*NoAnswer](err); err != nil && !partly {
 		return nil, err

@@ -44,7 +44,7 @@ func (p *people) Viewers(
 	unknown := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return p.viewers[d] != nil })
 	q := p.query
 	q.Documents = unknown
-	viewers, err := p.checker.viewers(ctx, p.settings, q, until)
+	viewers, err := p.checker.viewers(ctx, ctx, p.settings, q, until)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type permissionAnswer struct {
 }
 
 // ask returns the users with access to a document according to the permission provider. It returns
-// *NoAnswer if some requests fail, and omits their users.
+// *NoAnswer if some requests fail or do not end before ctx, and omits their users.
 func (c *Checker) ask(
 	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
@@ -74,9 +74,6 @@ func (c *Checker) ask(
 		})
 	}
 	_ = g.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	if none.Err != nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: these users have no access",
 			slog.String("account", doc.Account), slog.Int("users", none.Users), slog.Any("cause", none.Err))
@@ -93,8 +90,9 @@ func (c *Checker) askTries(
 		if c.silent.Refuses(acct) {
 			return nil, errSilent
 		}
-		allowed, err = c.post(ctx, p, q)
-		c.silent.Record(acct, isTimeout(err))
+		if allowed, err = c.post(ctx, p, q); ctx.Err() == nil {
+			c.silent.Record(acct, isTimeout(err))
+		}
 		if err == nil || n == providerTries {
 			return allowed, err
 		}

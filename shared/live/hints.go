@@ -180,8 +180,8 @@ func (h *Hints) recheck(ctx, asking context.Context, c keys.Change) (ends []mess
 	return ends, err
 }
 
-// refused returns the connections, by id, whose users may not watch w. If a permission provider
-// gives no answer, or none before asking ends, it refuses nobody because of the provider.
+// refused returns the connections, by id, whose users may not watch w. It refuses nobody for lack of
+// an answer of the permission provider before asking ends.
 func (h *Hints) refused(ctx, asking context.Context, w collab.Watch, list []collab.Connection) (map[string]bool, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -194,13 +194,8 @@ func (h *Hints) refused(ctx, asking context.Context, w collab.Watch, list []coll
 	if err == nil {
 		ids := collab.Map(list, func(c collab.Connection) string { return c.User })
 		slices.Sort(ids)
-		within := ctx
-		if account.Settings.PermissionProvider {
-			within = asking
-		}
-		users, err = h.Rule.refused(within, account.Settings, w, slices.Compact(ids))
-		_, silent := errors.AsType[*access.NoAnswer](err)
-		if err != nil && (silent || within.Err() != nil && ctx.Err() == nil) {
+		users, err = h.Rule.refused(ctx, asking, account.Settings, w, slices.Compact(ids))
+		if _, silent := errors.AsType[*access.NoAnswer](err); silent {
 			h.Log.LogAttrs(ctx, slog.LevelWarn, "connections are not checked", slog.Int("connections", len(list)), slog.Any("cause", err))
 			err = nil
 		}

@@ -52,7 +52,7 @@ type Rule struct {
 // disabled. It returns PERMISSION_DENIED if the user has no access to a document, if the document
 // is disabled, or for the inbox of a user who was removed from the organization.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
-	refused, err := r.refused(ctx, s, w, []string{w.User})
+	refused, err := r.refused(ctx, ctx, s, w, []string{w.User})
 	return cmp.Or(err, refused[w.User])
 }
 
@@ -63,8 +63,8 @@ const (
 
 // refused returns the errors of Check by user, or one for all users. With the error
 // *access.NoAnswer it also returns the errors of users whose access the permission provider does
-// not decide.
-func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
+// not decide. It waits for no provider after asking ends.
+func (r Rule) refused(ctx, asking context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
 	org, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (r Rule) refused(ctx context.Context, s collab.Settings, w collab.Watch, us
 	g.SetLimit(queries)
 	for part := range slices.Chunk(users, together) {
 		g.Go(func() error {
-			viewers, err := r.Access.Viewers(within, s, docs, part, false)
+			viewers, err := r.Access.ViewersWithin(within, asking, s, docs, part)
 			_, partly := errors.AsType[*access.NoAnswer](err)
 			if err != nil && !partly {
 				return err

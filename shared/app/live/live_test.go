@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -787,7 +788,8 @@ func TestSilentProvider(t *testing.T) {
 }
 
 // TestSlowProvider checks that a permission provider of one account that answers slowly, but
-// without time-outs, delays the hints of others by few seconds.
+// without time-outs, delays the hints of others by few seconds, and that removed users get no hint
+// meanwhile.
 func TestSlowProvider(t *testing.T) {
 	w := newWorld(t)
 	var slow atomic.Bool
@@ -807,13 +809,18 @@ func TestSlowProvider(t *testing.T) {
 	for i := range 160 {
 		id := fmt.Sprint("d", i)
 		w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "`+id+`", "documentName": "D"}]}`)
-		must.Do(t, w.kept.Connect(t.Context(), collab.Connection{ID: rand.Text(), At: w.clock.now().UnixMilli(), Watch: collab.Watch{
-			Account: "acme", Organization: "org", User: "ann", Documents: []string{id},
-		}}))
+		for _, user := range []string{"ann", "bob"} {
+			must.Do(t, w.kept.Connect(t.Context(), collab.Connection{ID: rand.Text(), At: w.clock.now().UnixMilli(), Watch: collab.Watch{
+				Account: "acme", Organization: "org", User: user, Documents: []string{id},
+			}}))
+		}
 		written = append(written, keys.Annotation(w.document(t, id), "a"))
 	}
 	other, err := w.service.Directory.OpenDocument(t.Context(), "other", "org", "plan", collab.CreateFlags{})
 	must.Do(t, err)
+	w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "users": [{"userId": "bob"}]}`)
+	w.post(t, "acme", "/v2/users/delete", `{"organizationId": "org", "userIds": ["bob"]}`)
+	w.clock.move(directory.CacheTTL)
 	slow.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -825,6 +832,10 @@ func TestSlowProvider(t *testing.T) {
 	theirs.expect(t, plan)
 	if took := time.Since(began); took > 10*time.Second { // 160 answers, 16 at once, would take 15
 		t.Errorf("others got their hints after %v", took)
+	}
+	ended := len(w.gateway.posted) - len(slices.DeleteFunc(w.gateway.posted, func(text string) bool { return text == "" }))
+	if ended != len(written) {
+		t.Errorf("%d connections of the removed user ended, want %d", ended, len(written))
 	}
 }
 
