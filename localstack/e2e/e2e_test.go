@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"flag"
 	"log/slog"
 	"maps"
 	"net"
@@ -45,6 +46,15 @@ import (
 )
 
 const stackName = "collabdata-local"
+
+// TestMain runs more tests at once than there are processors: requests to LocalStack mostly wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func TestDeployment(t *testing.T) {
 	d := newDeployment(t)
@@ -137,8 +147,8 @@ func (d *deployment) build(t *testing.T) {
 	must.Do(t, localstack.StartLocalStack(t.Context(), d.port(), os.Stderr))
 }
 
-// plain updates the CDK's stack to the template for CloudFormation alone, with writes off. It runs
-// the commands of the template's README, with no other program than the AWS CLI.
+// plain replaces the CDK's stack by that of the template for CloudFormation alone, with writes off.
+// It runs the commands of the template's README, with no other program than the AWS CLI.
 func (d *deployment) plain(t *testing.T) {
 	aws, err := localstack.CheckTool(t.Context(), "aws", os.Stderr)
 	must.Do(t, err)
@@ -161,9 +171,13 @@ func (d *deployment) plain(t *testing.T) {
 	d.run(t, d.root, append(os.Environ(), "CDK_CONTEXT_JSON="+string(context)),
 		filepath.Join(d.root, ".local", "bin", "infra"), "-functions", filepath.Join(".local", "functions"), "-plain", folder)
 	must.Do(t, os.Symlink(aws, filepath.Join(bin, "aws")))
-	commands = "aws s3 mb s3://BUCKET\n" + commands
+	commands = "aws cloudformation delete-stack --stack-name collabdata-prod\n" +
+		"aws cloudformation wait stack-delete-complete --stack-name collabdata-prod\n" +
+		"aws s3 mb s3://BUCKET\n" + commands
 	env := append(d.env(), "PATH="+bin, "AWS_DEFAULT_REGION="+localstack.Region) // as version 1 of the CLI names it
 	d.run(t, folder, env, "/bin/sh", "-ec", strings.NewReplacer("collabdata-prod", stackName, "BUCKET", "release").Replace(commands))
+	d.connect(t)
+	d.addAccount(t)
 }
 
 // release deploys the release, without Go and Python.
