@@ -69,8 +69,8 @@ func (c *Checker) Viewers(
 	return c.viewers(ctx, ctx, settings, collab.StandingQuery{Users: users, Documents: docs, Members: members}, time.Time{})
 }
 
-// ViewersWithin returns what Viewers does, without members. Users about whom the permission provider
-// has not answered when asking ends have no answer.
+// ViewersWithin is Viewers without members. It does not wait for the permission provider after
+// asking ends: the users left have no answer.
 func (c *Checker) ViewersWithin(
 	ctx, asking context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string,
 ) ([][]collab.Viewer, error) {

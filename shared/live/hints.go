@@ -180,8 +180,8 @@ func (h *Hints) recheck(ctx, asking context.Context, c keys.Change) (ends []mess
 	return ends, err
 }
 
-// refused returns the connections, by id, whose users may not watch w. It refuses nobody for lack of
-// an answer of the permission provider before asking ends.
+// refused returns the connections, by id, whose users may not watch w. Users are not refused for
+// want of an answer of the permission provider when asking ends.
 func (h *Hints) refused(ctx, asking context.Context, w collab.Watch, list []collab.Connection) (map[string]bool, error) {
 	if len(list) == 0 {
 		return nil, nil

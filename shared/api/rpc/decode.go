@@ -44,8 +44,7 @@ func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop 
 	return d.err()
 }
 
-// DecodeOver decodes the valid data of a call again, over the values of another request. Fields that
-// were not sent keep them.
+// DecodeOver sets the fields of over that the data of a valid call has. Other fields are unchanged.
 func DecodeOver[Req any](c *Call, over *Req) {
 	e := struct {
 		Data Req `json:"data"`

@@ -788,8 +788,7 @@ func TestSilentProvider(t *testing.T) {
 }
 
 // TestSlowProvider checks that a permission provider of one account that answers slowly, but
-// without time-outs, delays the hints of others by few seconds, and that removed users get no hint
-// meanwhile.
+// without time-outs, delays the hints of others by few seconds. Removed users get no hint then.
 func TestSlowProvider(t *testing.T) {
 	w := newWorld(t)
 	var slow atomic.Bool

@@ -121,8 +121,8 @@ func TestReadNow(t *testing.T) {
 	}
 }
 
-// TestUnreadInShortPages counts a thread whose newest comments are the reader's own, while each page
-// of a query has one item.
+// TestUnreadInShortPages counts a thread whose newest comments are the reader's own. Each page of a
+// query has one item.
 func TestUnreadInShortPages(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	for i := range collab.Millis(10) {
