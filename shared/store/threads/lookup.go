@@ -101,14 +101,14 @@ func (w *walk) look(ctx context.Context, l *lookUp, limit int) error {
 	l.documents = nil
 	if w.q.Documents != nil && l.last != "" {
 		var itemKeys []keys.Key
-		for _, d := range w.q.Found {
-			if k := keys.AnnotationID(d, id); k.SK > l.last {
+		for _, document := range w.q.Documents {
+			if k := keys.AnnotationID(w.org.Document(document), id); k.SK > l.last {
 				itemKeys = append(itemKeys, k)
 			}
 		}
 		found, err := w.GetAll(ctx, itemKeys, true)
-		for _, d := range w.q.Found {
-			if leads(found[keys.AnnotationID(d, id)]) {
+		for _, document := range w.q.Documents {
+			if d := w.org.Document(document); leads(found[keys.AnnotationID(d, id)]) {
 				l.documents = append(l.documents, d)
 			}
 		}

@@ -61,6 +61,8 @@ func TestLookUps(t *testing.T) {
 			[]string{"-none", many[0], many[70], many[n-1], few[0], many[0], many[70], many[n-1]}},
 		{"in late documents", collab.AnnotationQuery{IDs: ids, Documents: documents[60:62]}, []string{"-none", many[60], many[61], "-few", many[60], many[61]}},
 		{"in late documents and a folder", collab.AnnotationQuery{IDs: ids, Documents: documents[60:62], Folder: "f"}, []string{"-none", many[61], "-few", many[61]}},
+		{"in an early document outside a folder", collab.AnnotationQuery{IDs: ids, Documents: documents[:1], Folder: "f"}, []string{"-none"}},
+		{"in a late document outside a folder", collab.AnnotationQuery{IDs: ids, Documents: documents[60:61], Folder: "f"}, []string{"-none", "-few"}},
 	} {
 		for _, size := range []int{1, 7, 1_000} {
 			if diff := cmp.Diff(tt.want, s.list(t, org, tt.q, size)); diff != "" {
