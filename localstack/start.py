@@ -24,6 +24,7 @@ os.environ.update({
     "DISABLE_EVENTS": "1",  # no telemetry
     "SKIP_SSL_CERT_DOWNLOAD": "1",
     "DNS_ADDRESS": "0",  # no DNS server
+    "SQS_DISABLE_CLOUDWATCH_METRICS": "1",
 })
 
 from localstack import config  # noqa: E402
@@ -35,6 +36,7 @@ from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_except
 from localstack.services.apigateway.next_gen.execute_api.handlers.parse import InvocationRequestParser  # noqa: E402
 from localstack.services.cloudformation.resource_provider import ResourceProviderExecutor  # noqa: E402
 from localstack.services.dynamodb.server import DynamodbServer  # noqa: E402
+from localstack.services.lambda_.invocation import version_manager  # noqa: E402
 from localstack.services.lambda_.invocation.lambda_models import InvocationResult  # noqa: E402
 from localstack.services.lambda_.invocation.plugins import DockerRuntimeExecutorPlugin  # noqa: E402
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor  # noqa: E402
@@ -56,6 +58,7 @@ class Function(RuntimeExecutor):
         os.chmod(program, 0o755)
         env = {name: str(value) for name, value in env_vars.items() if value is not None}
         env["AWS_LAMBDA_RUNTIME_API"] = f"127.0.0.1:{runtime.server_port}/{self.id}"
+        env["AWS_ENDPOINT_URL_DYNAMODB"] = DynamodbServer.get().url  # LocalStack would forward each call
         self.process = subprocess.Popen([program], cwd=code, env=env)
         threading.Thread(target=self.report_end, daemon=True).start()
 
@@ -126,7 +129,7 @@ def start_dynamodb(server):
     """Starts DynamoDB Local in the process group of this program, so that it ends with it."""
     java = subprocess.Popen([
         "java", "-Xmx512m", f"-Djava.library.path={jars}", "-cp", f"{jars}/*", "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
-        "-inMemory", "-disableTelemetry", "-port", str(server.port),
+        "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(server.port),
     ])
     return start_thread(lambda _: java.wait(), name="dynamodb-local")
 
@@ -164,6 +167,8 @@ ContentDecoder.__call__ = decode
 # polls faster than once a second
 ResourceProviderExecutor.deploy_loop.__defaults__ = (config.CFN_PER_RESOURCE_TIMEOUT, 0.05)
 DockerRuntimeExecutorPlugin.load = lambda *_, **__: Function
+# Each invocation puts a metric that nothing reads, which takes a third of the processor time.
+version_manager.record_cw_metric_invocation = version_manager.record_cw_metric_error = lambda **_: None
 DynamodbServer.do_start_thread = start_dynamodb
 GatewayExceptionHandler.create_exception_response = create_gateway_response
 
