@@ -173,12 +173,15 @@ func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 }
 
 // offers returns the entries of the documents from the last look, after the walk's position. At the
-// end, the last entry is marked; it has no document if none was found.
+// end, the last entry is marked; it has no document if none is left.
 func (w *walk) offers(l *lookUp) []entry {
 	id := w.q.IDs[l.n-1]
 	var list []entry
 	for _, d := range l.documents {
 		at := position{Value: l.n, Key: keys.AnnotationID(d, id).SK}
+		if w.compare(at, w.at) <= 0 {
+			continue
+		}
 		e := entry{document: d, id: id, at: at, outside: slices.Contains(l.outside, d)}
 		if e.outside && w.q.Sight == nil {
 			e.thread = &threadReader{} // its existence is enough
@@ -192,5 +195,5 @@ func (w *walk) offers(l *lookUp) []entry {
 	default:
 		list[len(list)-1].last = true
 	}
-	return slices.DeleteFunc(list, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
+	return list
 }

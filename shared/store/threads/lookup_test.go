@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,6 +70,22 @@ func TestLookUps(t *testing.T) {
 				t.Errorf("%s, pages of %d:\n%s", tt.name, size, diff)
 			}
 		}
+	}
+}
+
+// TestMissingAfterHidden continues a walk after the only document of an id, in which it was hidden.
+func TestMissingAfterHidden(t *testing.T) {
+	s := newStore(t)
+	org := s.mustOrganization(t, "org", "d")
+	s.mustAdd(t, org.Document("d"), storetest.Thread("a", "u", 1))
+	from, err := json.Marshal(position{Value: 1, Key: keys.AnnotationID(org.Document("d"), "a").SK})
+	must.Do(t, err)
+	q := opened(t.Context(), s.Directory, org, collab.AnnotationQuery{IDs: []string{"a"}, Documents: []string{"d"}, Folder: collab.RootFolder})
+	var missing []string
+	next, err := s.Walk(t.Context(), org, q, from, 1, func(id string, _ *collab.Thread) bool { missing = append(missing, id); return true })
+	must.Do(t, err)
+	if diff := cmp.Diff([]string{"a"}, missing); diff != "" || next != nil {
+		t.Errorf("next %q, missing (- want, + got):\n%s", next, diff)
 	}
 }
 
