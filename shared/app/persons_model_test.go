@@ -392,9 +392,10 @@ func (m *persons) backEnd() {
 		}
 		level := map[bool]string{true: "folderId", false: "documentId"}[len(somewhere) == 1]
 		removed := len(done(m.must("users/delete", fmt.Sprintf(`%q: %q, "userIds": [%q]`, level, somewhere, user)))) > 0
-		m.want("removed from "+somewhere, m.has(user, somewhere), removed)
+		m.want("removed from "+somewhere, m.has(user, somewhere) || m.opened[user+"@"+somewhere], removed)
 		if removed {
 			m.removals[user+"@"+somewhere] = map[bool]string{true: "grant", false: "hides"}[len(somewhere) == 1]
+			delete(m.opened, user+"@"+somewhere)
 		}
 		m.ungranted(user, somewhere)
 	case 11: // deletes a document, or adds it, maybe again
@@ -643,7 +644,11 @@ func (m *persons) step() {
 			want = 400
 		}
 		got := call("commentannotations/add", at+`, "commentAnnotations": [{"visibility": `+sent+`, "commentData": [{"commentText": "x"}]}]`, want)
-		if got != nil {
+		switch {
+		case got == nil:
+		case !m.shows(kind, me, me): // only members add what members see
+			m.want("added", []string(nil), done(got))
+		default:
 			for id, v := range got.(map[string]any) {
 				m.threads[id] = &thread{doc, me, "OPEN", kind, map[string]string{fmt.Sprintf("%.0f", v.(map[string]any)["commentIds"].([]any)[0]): me}}
 			}

@@ -85,7 +85,8 @@ type Webhooks struct{ client *Client }
 //
 //   - ALREADY_EXISTS if the id already exists; the existing annotation is unchanged.
 //   - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document
-//     or see the annotation. If it was sent without an id, its key is '__denied:' and its index.
+//     or see the annotation, or if it is organizationPrivate and the person is no member of the
+//     organization. If it was sent without an id, its key is '__denied:' and its index.
 //   - INVALID_ARGUMENT if it is too large to be stored.
 //   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 //

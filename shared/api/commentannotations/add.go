@@ -164,7 +164,8 @@ The response has a result for each annotation by id, in the order sent. An item 
 
 - ALREADY_EXISTS if the id already exists; the existing annotation is unchanged.
 - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document or
-  see the annotation. If it was sent without an id, its key is '__denied:' and its index.
+  see the annotation, or if it is organizationPrivate and the person is no member of the
+  organization. If it was sent without an id, its key is '__denied:' and its index.
 - INVALID_ARGUMENT if it is too large to be stored.
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 
@@ -268,7 +269,11 @@ func (s *Service) add(
 	for i := range list {
 		t := list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
-		if err := allowed.check(doc, &t.Annotation, authorsOf(list[i].comments)); err != nil {
+		err := allowed.check(doc, &t.Annotation, authorsOf(list[i].comments))
+		if err != nil && allowed.person != nil {
+			err = collab.Errorf(collab.PermissionDenied, "only members of the organization can add an organizationPrivate annotation")
+		}
+		if err != nil {
 			id := collab.Deref(list[i].AnnotationID)
 			results[i] = rpc.Member[AddResult]{
 				Key: cmp.Or(id, denied+strconv.Itoa(i)), Value: AddResult{Outcome: call.Outcome(err, ""), AnnotationID: id, CommentIDs: []int64{}},
