@@ -192,7 +192,8 @@ func (c *Checker) askAll(
 			var allowed map[string]bool
 			allowed, failed[i] = c.ask(ctx, p, doc, users)
 			for j, v := range standings[i] {
-				standings[i][j].Provider = new(allowed[v.User])
+				may, answered := allowed[v.User]
+				standings[i][j].Provider, standings[i][j].Unanswered = &may, !answered
 			}
 			return nil
 		})

@@ -45,7 +45,7 @@ type permissionAnswer struct {
 	UserIDs []string `json:"userIds"`
 }
 
-// ask returns the users with access to a document according to the permission provider. It returns
+// ask returns, by user, whether the permission provider gives access to a document. It returns
 // *NoAnswer if some requests fail or do not end before ctx, and omits their users.
 func (c *Checker) ask(
 	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
@@ -64,11 +64,10 @@ func (c *Checker) ask(
 				none.Users += len(part)
 				none.Err = cmp.Or(none.Err, err)
 				none.Later = none.Later || err == errSilent
+				return nil
 			}
-			for _, u := range yes {
-				if slices.Contains(part, u) {
-					allowed[u] = true
-				}
+			for _, u := range part {
+				allowed[u] = slices.Contains(yes, u)
 			}
 			return nil
 		})

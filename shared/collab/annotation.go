@@ -3,8 +3,6 @@
 // with dynamodbav tags are stored under the attributes that the tags name: see package keys.
 package collab
 
-import ()
-
 // Limits of stored items and requests.
 const (
 	MaxItemBytes = 350_000 // one comment, or the head of one annotation

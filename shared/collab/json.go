@@ -83,12 +83,27 @@ func textOf(value JSON) string {
 // Merge sets the members of other, and removes null ones. Order and text of members are preserved.
 // Either object may be nil.
 func (j JSON) Merge(other JSON) JSON {
-	object := j.Object()
+	changes := map[string]JSON{}
 	for name, value := range other.Members() {
+		changes[name] = value
+	}
+	var object Object
+	add := func(name string, value JSON) {
 		if string(value) != "null" {
-			object.Set(name, value)
-		} else if i := object.index(name); i >= 0 {
-			object = slices.Delete(object, i, i+1)
+			object = append(object, ObjectMember{name, value})
+		}
+	}
+	for name, value := range j.Members() {
+		if change, ok := changes[name]; ok {
+			add(name, change)
+			delete(changes, name)
+		} else {
+			object = append(object, ObjectMember{name, value})
+		}
+	}
+	for name, value := range other.Members() {
+		if _, ok := changes[name]; ok {
+			add(name, value)
 		}
 	}
 	return object.JSON()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 )
@@ -48,5 +49,21 @@ func TestObject(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, test.got, test.want)
 		}
+	}
+}
+
+// TestMergeOfMany checks that merging many members takes no time that grows with their square.
+func TestMergeOfMany(t *testing.T) {
+	var text strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&text, `,"%06d":1`, i)
+	}
+	object := collab.JSON("{" + text.String()[1:] + "}")
+	began := time.Now()
+	if got := object.Merge(object); string(got) != string(object) {
+		t.Errorf("%.100s", got)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

@@ -16,9 +16,10 @@ type Standing struct {
 	// grant.
 	RemovedFromAll bool
 	Opened         bool // the document, by a later comment
-	// Provider is the answer of the account's permission provider, nil if it was not asked. It
-	// replaces the following fields.
-	Provider *bool
+	// Provider is the answer of the account's permission provider, nil if it was not asked, false if
+	// it gave none. It replaces the following fields.
+	Provider   *bool
+	Unanswered bool // the provider gave no answer
 	// The type in effect; "" if none is set and no default was requested.
 	Access Access
 	SetOn  string // the folder with that type, "" for the thing itself
@@ -61,7 +62,7 @@ func (s Standing) MayWrite(now Millis) bool {
 // that a back end names has access.
 func (s Standing) Viewer(now Millis) Viewer {
 	why := s.refusal(now)
-	return Viewer{User: s.User, May: why == "", Why: why, Member: s.Member.Holds(now), Unprovided: why == unprovided}
+	return Viewer{User: s.User, May: why == "", Why: why, Member: s.Member.Holds(now), Unanswered: why == unprovided && s.Unanswered}
 }
 
 const unprovided = "the permission provider has not allowed it"

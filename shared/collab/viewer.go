@@ -12,8 +12,8 @@ type Viewer struct {
 	May    bool   // to the document and its public threads
 	Why    string // reason for no access, for an operator, or ""
 	Member bool   // of the organization
-	// Unprovided reports that only the permission provider gives no access.
-	Unprovided bool
+	// Unanswered reports that there is no access only because the permission provider gave no answer.
+	Unanswered bool
 }
 
 // Sees reports whether the viewer can see a thread, by its document and its visibility, nil for

@@ -62,8 +62,8 @@ const (
 )
 
 // refused returns the errors of Check by user, or one for all users. With the error
-// *access.NoAnswer it also returns the errors of users whose access the permission provider does
-// not decide. It waits for no provider after asking ends.
+// *access.NoAnswer it also returns the errors of users that an answer, or another rule, refuses. It
+// waits for no provider after asking ends.
 func (r Rule) refused(ctx, asking context.Context, s collab.Settings, w collab.Watch, users []string) (map[string]error, error) {
 	org, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {
@@ -92,8 +92,7 @@ func (r Rule) refused(ctx, asking context.Context, s collab.Settings, w collab.W
 	for part := range slices.Chunk(users, together) {
 		g.Go(func() error {
 			viewers, err := r.Access.ViewersWithin(within, asking, s, docs, part)
-			_, partly := errors.AsType[*access.NoAnswer](err)
-			if err != nil && !partly {
+			if _, partly := errors.AsType[*access.NoAnswer](err); err != nil && !partly {
 				return err
 			}
 			mu.Lock()
@@ -101,7 +100,7 @@ func (r Rule) refused(ctx, asking context.Context, s collab.Settings, w collab.W
 			mu.Unlock()
 			for i, list := range viewers {
 				for _, v := range list {
-					if !v.May && !(partly && v.Unprovided) {
+					if !v.May && !v.Unanswered {
 						refuse(v.User, "user %q cannot see document %q", docs[i].Document)
 					}
 				}

@@ -408,8 +408,9 @@ func (s *StatusV1) asText() *StatusV1 {
 		return s
 	}
 	kind := cmp.Or(defaultStatuses[s.ID].Text("type"), "ongoing")
-	for name := range s.Type.Members() {
-		if text := s.Type.Text(name); slices.Contains(StatusType.Values(""), text) {
+	for _, value := range s.Type.Members() {
+		var text string
+		if json.Unmarshal(value, &text) == nil && slices.Contains(StatusType.Values(""), text) {
 			kind = text
 			break
 		}

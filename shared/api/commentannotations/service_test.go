@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/heaptest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
@@ -458,5 +459,30 @@ func TestHiddenFailuresAreLogged(t *testing.T) {
 	must.Do(t, json.Unmarshal(f.log.Bytes(), &record))
 	if record.Level != "ERROR" || record.Account != "acme" || record.Items != 3 || !strings.Contains(record.Cause, "deadline exceeded") {
 		t.Errorf("%+v", record)
+	}
+}
+
+// TestManyMembers checks that requests read objects with many members once.
+func TestManyMembers(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	var members strings.Builder
+	for i := range 4_000 {
+		fmt.Fprintf(&members, `"%d":1,`, i)
+	}
+	person := f.HandlerFor(collab.Identity{Account: "acme", Person: &collab.Person{UserID: "ann"}})
+	for path, test := range map[string]struct {
+		handler http.Handler
+		data    string
+		code    int
+	}{
+		"/v2/commentannotations/update": {person, `"updatedData":{"suggestion":{` + members.String() + `"status":"accepted"}}`, http.StatusBadRequest},
+		"/v1/commentannotations/add":    {f.handler, `"commentAnnotations":[{"status":{"id":"OPEN","name":"Open","type":{` + members.String() + `"kind":"default"}}}]`, http.StatusOK},
+	} {
+		f.handler = test.handler
+		var got *httptest.ResponseRecorder
+		cost := heaptest.Allocated(func() { got = f.serve(t.Context(), path, `"documentId":"doc",`+test.data) })
+		if got.Code != test.code || cost > 20_000_000 {
+			t.Errorf("%s: %d %.200s, allocated %d bytes", path, got.Code, got.Body, cost)
+		}
 	}
 }

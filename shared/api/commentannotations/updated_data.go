@@ -49,12 +49,12 @@ func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 	if !d.Suggestion.Sent() {
 		return
 	}
-	status := d.Suggestion.Raw.Text("status")
+	status, reason := d.Suggestion.Raw.Text("status"), d.Suggestion.Raw.Text("rejectReason")
 	if status != accepted && status != rejected {
 		m.Add("suggestion.status", "must be %s or %s", accepted, rejected)
 	}
 	for name, value := range d.Suggestion.Raw.Members() {
-		switch reason := d.Suggestion.Raw.Text(name); {
+		switch {
 		case name == "status":
 		case name != "rejectReason":
 			m.Add(rpc.PathOf("suggestion", name), "can be set by a back end only")

@@ -25,8 +25,7 @@ func checkFurther(m *rpc.Violations, further collab.Object, reserved ...string) 
 
 // merged merges further fields of a request into the stored object, which can be nil.
 func merged(stored collab.JSON, further collab.Object) (collab.JSON, error) {
-	unchanged := slices.DeleteFunc(stored.Object(), func(m collab.ObjectMember) bool { return further.Get(m.Name) != nil })
-	object := unchanged.JSON().Merge(further.JSON())
+	object := stored.Merge(further.JSON())
 	if string(object) == "{}" {
 		return nil, nil
 	}

@@ -85,8 +85,11 @@ func (d *decoder) value(p *Shape, v reflect.Value) error {
 		if err := d.value(p.Elem, v.Field(0)); err != nil {
 			return err
 		}
-		raw := bytes.TrimLeft(d.text[start:d.dec.InputOffset()], " \t\r\n:,")
-		v.Field(1).SetBytes(compact(raw))
+		raw := compact(bytes.TrimLeft(d.text[start:d.dec.InputOffset()], " \t\r\n:,"))
+		if d.drop != nil {
+			raw = p.Elem.known(raw)
+		}
+		v.Field(1).SetBytes(raw)
 		return nil
 	case KindOne:
 		if got == '[' {
@@ -144,6 +147,30 @@ func (d *decoder) value(p *Shape, v reflect.Value) error {
 		}
 		return d.object(p, v)
 	}
+}
+
+// known returns a valid value without unknown fields.
+func (p *Shape) known(value collab.JSON) collab.JSON {
+	switch {
+	case p.Kind == KindStruct && value[0] == '{':
+		fields := slices.DeleteFunc(value.Object(), func(m collab.ObjectMember) bool {
+			_, found := p.Object.byName[m.Name]
+			return !found && !p.Object.Open
+		})
+		for i, m := range fields {
+			if field, found := p.Object.byName[m.Name]; found {
+				fields[i].Value = p.Object.Fields[field].Shape.known(m.Value)
+			}
+		}
+		return fields.JSON()
+	case p.Kind == KindArray && value[0] == '[':
+		var items []collab.JSON
+		must(json.Unmarshal(value, &items))
+		return JSON(collab.Map(items, p.Elem.known))
+	case p.Kind != KindArray && p.Elem != nil:
+		return p.Elem.known(value)
+	}
+	return value
 }
 
 // wrong skips a value of the wrong kind.

@@ -89,12 +89,13 @@ func (k Keyed[T]) Get(key string) (value T, ok bool) {
 
 // WithFurther returns an object with the further members that have other names than own ones.
 func WithFurther(own Keyed[any], further collab.Object) collab.JSON {
+	all := own
 	for _, m := range further {
 		if _, taken := own.Get(m.Name); !taken {
-			own = append(own, Member[any]{Key: m.Name, Value: m.Value})
+			all = append(all, Member[any]{Key: m.Name, Value: m.Value})
 		}
 	}
-	return JSON(own)
+	return JSON(all)
 }
 
 func (k Keyed[T]) segments(s *segments) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -754,12 +755,16 @@ func TestRefused(t *testing.T) {
 }
 
 // TestSilentProvider checks that connections stay, with hints, while the permission provider gives
-// no answer, except those of a person who was removed, and that its answer ends them.
+// no answer, except those of a person who was removed, and that its answer ends them, also if it
+// gives none about others.
 func TestSilentProvider(t *testing.T) {
 	w := newWorld(t)
 	var answers atomic.Value
 	answers.Store(`{"userIds": ["ann", "bob"]}`)
-	provider := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+	provider := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(body), `"u49"`) {
+			return
+		}
 		_, _ = out.Write([]byte(answers.Load().(string)))
 	}))
 	defer provider.Close()
@@ -781,6 +786,11 @@ func TestSilentProvider(t *testing.T) {
 	ann.still(t)
 	bob.still(t)
 	answers.Store(`{"userIds": ["bob"]}`)
+	for i := range 50 { // with ann and bob, of two questions
+		must.Do(t, w.kept.Connect(t.Context(), collab.Connection{ID: rand.Text(), At: w.clock.now().UnixMilli(), Watch: collab.Watch{
+			Account: "acme", Organization: "org", User: fmt.Sprintf("u%02d", i), Documents: []string{"plan"},
+		}}))
+	}
 	w.comment(t, "plan")
 	w.take(t)
 	ann.expect(t, "")
