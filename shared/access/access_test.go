@@ -115,6 +115,9 @@ func TestViewersByProvider(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"ann"}, nil, nil}, may(viewers)); diff != "" || !errors.As(err, &none) || none.Users != 4 || collab.CodeOf(err) != collab.Unavailable {
 		t.Errorf("no answer: %v (-want +got):\n%s", err, diff)
 	}
+	if _, err := c.People(provided, users...).Viewers(t.Context(), docs, time.Time{}); !errors.As(err, &none) {
+		t.Errorf("no answer: %v", err)
+	}
 	many := append(slices.Repeat([]string{"bob"}, 49), "ann", "last") // the second question has no answer
 	for doc, want := range map[int]map[string]bool{0: {"ann": true}, 1: {}} {
 		seers, err := c.MaySee(t.Context(), provided, docs[doc], many)
