@@ -129,6 +129,10 @@ func testInbox(t *testing.T, s *Store) {
 			if diff := cmp.Diff([]string{"n03", "n07", "n20"}, got); diff != "" {
 				t.Errorf("by ids, pages of %d: %s", limit, diff)
 			}
+			q.After = 1_003 // the time of n07
+			if list, _, err := s.Notifications(ctx, org, q, "", 3); err != nil || len(list) != 2 || list[0].ID != "n07" {
+				t.Errorf("by ids, after a time: %v, %v", list, err)
+			}
 		}
 	}
 	document.Of = org.Document("other")
@@ -139,6 +143,83 @@ func testInbox(t *testing.T, s *Store) {
 	if got := s.inbox(t, org, "bob", 7); len(got) != 0 {
 		t.Errorf("of a deleted document: %v", got)
 	}
+	document.Of = org.Document("doc")
+	if list, _, err := s.Notifications(ctx, org, document, "", 10); err != nil || len(list) > 0 {
+		t.Errorf("of a deleted document: %v, %v", list, err)
+	}
+}
+
+// TestShown checks that lists and counts leave out entries that are hidden, deleted, replaced or
+// read, those of the user's own actions, and documents that do not count.
+func TestShown(t *testing.T) {
+	s := open(storetest.New(t))
+	ctx, org, bob := t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, storetest.Placed("bob")
+	add := func(id, actor string, at collab.Millis, toAll bool, to ...collab.Placement) collab.Notification {
+		n := notification(id, actor, at)
+		_, err := s.Derive(ctx, org, n, nil)
+		must.Do(t, err)
+		must.Do(t, s.AddToInbox(ctx, org, n, to))
+		if toAll {
+			must.Do(t, s.AddToInboxOfAll(ctx, org, n))
+		}
+		return n
+	}
+	hidden := collab.Placement{User: "bob", Hidden: true}
+	add("hidden", "ann", 1_000, false, hidden)
+	add("everyone's", "ann", 1_001, true, hidden)
+	must.Do(t, s.Withdraw(ctx, org, add("replaced", "ann", 1_002, false, bob...)))
+	add("replaced", "ann", 1_003, false)
+	deleted := add("deleted", "ann", 1_004, true)
+	must.Do(t, s.DeleteNotification(ctx, org, "bob", outbox.JobNotification{ID: "deleted", At: deleted.CreatedAt}))
+	add("own", "bob", 1_005, true)
+	add("first", "ann", 1_006, false, bob...)
+	add("second", "ann", 1_007, false, bob...)
+
+	counted := func(own, all bool) int {
+		t.Helper()
+		unread, _, err := s.Reader(org, "bob").Unread(ctx, "", func([]string) (map[string]bool, map[string]bool, error) {
+			return map[string]bool{"doc": own}, map[string]bool{"doc": all}, nil
+		})
+		must.Do(t, err)
+		return len(unread)
+	}
+	check := func(what string, unread ...string) {
+		t.Helper()
+		q := ofUser("bob")
+		q.Unread = true
+		for _, limit := range []int{1, 2, 10} {
+			got := storetest.WalkPages(t, limit, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, limit)
+			}, func(e collab.InboxEntry) string { return e.ID })
+			if diff := cmp.Diff(unread, got); diff != "" {
+				t.Errorf("%s, unread in pages of %d: %s", what, limit, diff)
+			}
+		}
+		if diff := cmp.Diff([]string{"second", "first", "everyone's"}, s.inbox(t, org, "bob", 2)); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	check("at first", "second", "first", "everyone's")
+	// Counts read only the lists, which keep the replaced one.
+	if got := []int{counted(true, true), counted(false, true), counted(true, false)}; !slices.Equal(got, []int{4, 1, 3}) {
+		t.Errorf("counted are %v", got)
+	}
+	preferences(s)["bob"] = collab.Preferences{Inbox: collab.PreferMine}
+	if n := counted(true, true); n != 3 {
+		t.Errorf("of what concerns him, counted are %d", n)
+	}
+	delete(preferences(s), "bob")
+	for _, id := range []string{"hidden", "deleted", "replaced", "own"} {
+		change := collab.NotificationChange{ID: id, Read: []string{"bob"}}
+		storetest.WantCode(t, id, s.ChangeNotification(ctx, storetest.Request(time.Now()), org, change), collab.NotFound)
+	}
+	must.Do(t, s.ReadUntil(ctx, org, "bob", 1_006))
+	check("read until the first", "second")
+	for _, id := range []string{"everyone's", "first"} {
+		change := collab.NotificationChange{ID: id, Of: collab.NotificationFilter{User: "bob"}, Unread: true}
+		must.Do(t, s.ChangeNotification(ctx, storetest.Request(time.Now()), org, change))
+	}
+	check("marked as unread", "second", "first", "everyone's")
 }
 
 func TestChangeNotification(t *testing.T) { storetest.OnEach(t, open, testChangeNotification) }
