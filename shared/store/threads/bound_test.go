@@ -2,11 +2,16 @@ package threads
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // limited returns a context with the bound of a person's request.
@@ -70,5 +75,44 @@ func TestBoundedCount(t *testing.T) {
 			counts[0].UnreadAtLeast != test.want.UnreadAtLeast {
 			t.Errorf("within %.2f read units: %+v, want %+v", test.read, counts, test.want)
 		}
+	}
+}
+
+// TestCountBounds checks that a count examines a limited number of annotations, and looks into a
+// limited number of threads of all documents together.
+func TestCountBounds(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const threads = 31
+	must.Do(t, store.Each(t.Context(), threads-1, func(ctx context.Context, i int) error {
+		th := storetest.Thread(fmt.Sprint("b", i), "ann", 1)
+		if i < 2 {
+			th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"eve"}}
+		}
+		return w.AddAnnotation(ctx, newRequest(0), w.doc, th, collab.NewAnnotation{})
+	}))
+	eve := collab.Viewers{{User: "eve", May: true}}
+	for _, test := range []struct {
+		bound, limit int
+		viewers      collab.Viewers
+		want         collab.AnnotationCount
+	}{
+		{threads, threads, nil, collab.AnnotationCount{Total: threads, Unread: threads}},
+		{threads - 1, threads, nil, collab.AnnotationCount{Total: threads - 1, Unread: threads - 1, TotalIsAtLeast: true, UnreadAtLeast: true}},
+		{threads, threads - 1, nil, collab.AnnotationCount{Total: threads, Unread: threads - 1, UnreadAtLeast: true}},
+		{threads, threads, eve, collab.AnnotationCount{Total: threads, Unread: threads}},
+		{threads, 1, eve, collab.AnnotationCount{Total: threads - 1, Unread: 1, TotalIsAtLeast: true, UnreadAtLeast: true}},
+	} {
+		got, err := w.countIn(t.Context(), w.doc, nil, "bob", test.viewers, test.bound, test.limit)
+		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%d of %d, as %v: %v (-want +got):\n%s", test.limit, test.bound, test.viewers, err, diff)
+		}
+	}
+	docs := []collab.DocumentRef{w.doc}
+	for i := range mostLooked/(threads-1) - 1 {
+		docs = append(docs, w.doc.OrganizationRef.Document(fmt.Sprint("other", i)))
+	}
+	counts, err := w.Count(t.Context(), docs, nil, "bob", nil)
+	if want := (collab.AnnotationCount{Total: threads, Unread: threads - 1, UnreadAtLeast: true}); err != nil || counts[0] != want {
+		t.Errorf("in %d documents: %+v, %v", len(docs), counts[0], err)
 	}
 }
