@@ -67,6 +67,43 @@ func testFolderTree(t *testing.T, s *Store) {
 			t.Errorf("above %s are %v", id, up)
 		}
 	}
+	for limit := range 3 {
+		top := storetest.WalkPages(t, limit+1, func(after string) ([]collab.Folder, string, error) {
+			return s.FoldersIn(t.Context(), acme, collab.RootFolder, after, limit+1)
+		}, func(f collab.Folder) string { return f.ID })
+		list = collab.Where(list, func(f collab.Folder) bool { return f.Parent == collab.RootFolder })
+		if diff := cmp.Diff(collab.Map(list, func(f collab.Folder) string { return f.ID }), top); diff != "" {
+			t.Errorf("at the top, in pages of %d: %s", limit+1, diff)
+		}
+	}
+}
+
+// TestFolderMeanwhile checks that the first move of folders, or a deletion, makes a concurrent move
+// into it and an addition to it fail.
+func TestFolderMeanwhile(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for _, folder := range []string{"a", "b"} {
+		s.putFolder(t, folder, collab.RootFolder)
+	}
+	change := func(s *Store, id string, change func(*collab.Folder)) error {
+		return s.ChangeFolder(t.Context(), storetest.Request(noon), acme, id, change)
+	}
+	into := func(parent string) func(*collab.Folder) { return func(f *collab.Folder) { f.Parent = parent } }
+	overtaken := func(meanwhile func()) *Store {
+		return New(storetest.Watched(t, s.Table, func(operation, _ string) *http.Response {
+			if f := meanwhile; f != nil && strings.HasSuffix(operation, "TransactWriteItems") {
+				meanwhile = nil
+				f()
+			}
+			return nil
+		}))
+	}
+	slower := overtaken(func() { must.Do(t, change(s, "b", into("a"))) })
+	storetest.WantCode(t, "a move into a folder that was moved into it", change(slower, "a", into("b")), collab.FailedPrecondition)
+	slower = overtaken(func() { must.Do(t, change(s, "b", func(f *collab.Folder) { f.DeletedAt = 1 })) })
+	err := slower.AddDocuments(t.Context(), storetest.Request(noon), acme, "b", []string{"d"}, func(int, *collab.Document) error { return nil })[0]
+	storetest.WantCode(t, "an addition to a folder that was deleted", err, collab.NotFound)
 }
 
 // TestFindMembers finds the users of each level once and in order, in pages of any size.
@@ -248,7 +285,9 @@ func TestDeletedIsGone(t *testing.T) {
 		s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound,
 	)
 	storetest.WantCode(t, "added at once", add(), collab.Unavailable)
-	now = now.Add(CacheTTL + 2*time.Second)
+	now = now.Add(CacheTTL + staleRead + store.ClockSkew - 1)
+	storetest.WantCode(t, "added while processes may trust it", add(), collab.Unavailable)
+	now = now.Add(1)
 	must.Do(t, add())
 	found, err := s.DocumentsByID(ctx, acme, []string{"d"})
 	if err != nil || len(found) != 1 || found[0].Name != "new" || found[0].Metadata != nil || found[0].Incarnation != now.UnixMilli() {
@@ -445,5 +484,58 @@ func TestGrantEndsRemoval(t *testing.T) {
 		removals(1)
 		add()
 		removals(0)
+	}
+}
+
+// TestPreferencesOfDeleted checks that a list has preferences of the organization and of documents,
+// and that those of a deleted document do not hold for the next one with its id.
+func TestPreferencesOfDeleted(t *testing.T) {
+	organization := collab.UserPreferences{User: "ann", Preferences: collab.Preferences{Inbox: collab.PreferMine}}
+	further := collab.UserPreferences{
+		User: "ann", Document: "plan", Preferences: collab.Preferences{Email: collab.PreferNone, Further: map[string]collab.Preference{"chat": collab.PreferAll}},
+	}
+	plain := further
+	plain.Further = nil
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for i, step := range []struct {
+		incarnation int64
+		set         *collab.UserPreferences
+		want        []collab.UserPreferences
+	}{
+		{1, &organization, []collab.UserPreferences{organization}},
+		{1, &further, []collab.UserPreferences{organization, further}},
+		{1, &plain, []collab.UserPreferences{organization, further}}, // further channels are kept
+		{2, nil, []collab.UserPreferences{organization}},
+		{2, &plain, []collab.UserPreferences{organization, plain}},
+	} {
+		must.Do(t, storetest.ChangeDocument(t.Context(), s, acme.Document("plan"), func(d *collab.Document) { d.Incarnation = step.incarnation }))
+		s := New(s.Table) // empty cache
+		if p := step.set; p != nil {
+			var documents []string
+			if p.Document != "" {
+				documents = []string{p.Document}
+			}
+			must.Do(t, s.SetPreferences(t.Context(), acme, []string{"ann"}, documents, p.Preferences))
+		}
+		var list []collab.UserPreferences
+		for at := new(collab.PreferencePosition); at != nil; {
+			page, next, err := s.ListPreferences(t.Context(), acme, *at, 1)
+			must.Do(t, err)
+			list, at = append(list, page...), next
+		}
+		if diff := cmp.Diff(step.want, list); diff != "" {
+			t.Errorf("step %d, listed (-want +got):\n%s", i, diff)
+		}
+		var want collab.Preferences
+		if len(step.want) > 1 {
+			want = step.want[1].Preferences
+		}
+		doc := acme.Document("plan")
+		doc.Incarnation = step.incarnation
+		got, err := s.UserPreferences(t.Context(), doc, []string{"ann"})
+		if diff := cmp.Diff(want, got["ann"].Document); err != nil || diff != "" {
+			t.Errorf("step %d: %v (-want +got):\n%s", i, err, diff)
+		}
 	}
 }
