@@ -510,7 +510,10 @@ func TestRemovalOutlives(t *testing.T) {
 			t.Errorf("the mark of the erasure expires %v after it", left)
 		}
 	}
+	folder, err := w.OpenFolder(t.Context(), w.request(), doc.OrganizationRef, "left", false)
+	w.must(err)
 	for what, left := range map[string]time.Duration{
+		"an earlier users/delete at a folder":       mark("users/delete at a folder", keys.RemovedFromFolder(folder, person), ""),
 		"an earlier users/delete":                   mark("users/delete", keys.Removed(other.OrganizationRef, person), ""),
 		"an earlier users/delete at a document":     mark("users/delete at a document", keys.RemovedFrom(doc, person), ""),
 		"a users/delete at a document after it all": mark("a later users/delete", keys.RemovedFrom(late, person), person),
@@ -572,8 +575,23 @@ func TestAddedAgain(t *testing.T) {
 	w.must(w.AddGrants(t.Context(), w.request(), person, at, []collab.Grant{{Role: collab.RoleViewer}}))
 	w.must(w.AddGroupUsers(t.Context(), w.request(), org, "g", []string{person})[0])
 	w.thread(doc, "new", nil, comment(1, person, "new words"))
+	_, err := w.threads.AddComments(t.Context(), w.request(), doc, "of the person", collab.NewComments{Comments: []collab.Comment{comment(5, person, "new words")}})
+	w.must(err)
+	w.notify(doc, "new-of-them", w.user(person), nil, "bob")
+	w.notify(doc, "new-to-them", w.user("bob"), nil, person)
 	w.must(w.SetPreferences(t.Context(), org, []string{person}, nil, collab.Preferences{Inbox: collab.PreferAll}))
 	w.run(job)
+	found, err := w.threads.Comments(t.Context(), doc, "of the person", []int64{1, 3, 4, 5})
+	if last := found[5]; err != nil || len(found) != 4 || last.AuthorID != person || found[4].AuthorID != collab.ErasedUser {
+		t.Errorf("comments %+v, %v", found, err)
+	}
+	if _, err := w.inbox.Notification(t.Context(), org, "new-of-them"); err != nil {
+		t.Error(err)
+	}
+	list, _, err := w.inbox.Notifications(t.Context(), org, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: person}}, "", 10)
+	if err != nil || len(list) == 0 || list[0].ID != "new-to-them" || list[0].ReadAt == 0 {
+		t.Errorf("their inbox has %+v, %v", list, err)
+	}
 	th, err := w.threads.RecentComments(t.Context(), doc, "new", 2, 10)
 	if err != nil || th == nil || th.CreatorID != person || len(th.Comments) != 1 || *th.Comments[0].Text != "new words" {
 		t.Errorf("%+v, %v", th, err)
@@ -590,9 +608,63 @@ func TestAddedAgain(t *testing.T) {
 	if err != nil || len(users) != 1 {
 		t.Errorf("the group has %v, %v", users, err)
 	}
-	found, err := w.Standings(t.Context(), org, collab.StandingQuery{Users: []string{person}, Documents: []collab.DocumentRef{doc}})
-	if w.must(err); !found.Documents[0][0].Viewer(w.Millis()).May {
+	standings, err := w.Standings(t.Context(), org, collab.StandingQuery{Users: []string{person}, Documents: []collab.DocumentRef{doc}})
+	if w.must(err); !standings.Documents[0][0].Viewer(w.Millis()).May {
 		t.Error("they may not see the document")
+	}
+}
+
+// TestAddedMeanwhile checks that the job keeps an item that is written again, and a removal that is
+// made again, between its read and its write.
+func TestAddedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	doc := w.document("acme", "plan")
+	org := doc.OrganizationRef
+	prefer := func(p collab.Preference) {
+		w.must(w.SetPreferences(t.Context(), org, []string{person}, nil, collab.Preferences{Inbox: p}))
+	}
+	remove := func() {
+		in := collab.Resource{OrganizationRef: org, Document: doc}
+		w.must(w.ChangeMembers(t.Context(), w.request(), in, []string{person}, true, func(int, *collab.Member) {})[0])
+		w.must(w.DeleteMembers(t.Context(), w.request(), in, []string{person})[0])
+	}
+	prefer(collab.PreferMine)
+	remove()
+	job := w.erase([]string{person})
+	removed := keys.RemovedFrom(doc, person)
+	again := map[string]func(){keys.OrganizationPreference(org, person).SK: func() { prefer(collab.PreferAll) }, removed.SK: remove}
+	var mu sync.Mutex
+	next := func(body string) func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for sk, do := range again {
+			if strings.Contains(body, sk) {
+				delete(again, sk)
+				return do
+			}
+		}
+		return nil
+	}
+	slow := storetest.Watched(t, w.table, func(operation, body string) *http.Response {
+		if strings.Contains(operation, "Get") || strings.HasSuffix(operation, "Query") {
+			return nil
+		}
+		if do := next(body); do != nil {
+			do()
+		}
+		return nil
+	})
+	newWorld(t, w.table, slow, w.now).run(job)
+	p, _, err := w.OrganizationPreferences(t.Context(), org, person)
+	if err != nil || p.Inbox != collab.PreferAll {
+		t.Errorf("preferences %+v, %v", p, err)
+	}
+	if it, err := w.Get(t.Context(), removed); err != nil || it.Text(keys.RemovedUser) != person {
+		t.Errorf("the removal is %v, %v", it, err)
+	}
+	if len(again) > 0 {
+		t.Errorf("not written are %v", slices.Collect(maps.Keys(again)))
 	}
 }
 
