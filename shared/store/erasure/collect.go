@@ -29,7 +29,7 @@ func (s *Store) Collect(
 	ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
 ) (next *collab.PersonalPosition, err error) {
 	items, bytes := 0, 0
-	more := func() bool { return items < mostLooked && bytes < mostLookedBytes }
+	more := func() bool { return items < s.looked && bytes < s.lookedBytes }
 	if !from.Walked {
 		at := store.From(keys.AnOrganization, keys.PartsOf(org, collab.AnOrganization, org.Organization, org.Incarnation))
 		if from.Walk != nil {

@@ -780,3 +780,78 @@ func TestMentionInHTML(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestCollect checks that pages of any size have all data of a user and none of others or in what
+// was deleted, and that a call looks at a limited number of items and of bytes.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.plant("acme")
+	doc, gone := w.document("acme", "plan"), w.document("acme", "gone")
+	w.thread(doc, "of others", nil, comment(1, "bob", "x"))
+	w.thread(gone, "gone", nil, comment(1, person, "x"))
+	w.must(storetest.ChangeDocument(t.Context(), w.Store, gone, func(d *collab.Document) { d.DeletedAt = 1 }))
+	const notifications = 101 // more than are read at once
+	w.must(store.Each(t.Context(), notifications, func(ctx context.Context, i int) error {
+		n := collab.Notification{ID: fmt.Sprint("more", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: w.Millis()}
+		_, err := w.inbox.Derive(ctx, doc.OrganizationRef, n, nil)
+		return errors.Join(err, w.inbox.AddToInbox(ctx, doc.OrganizationRef, n, storetest.Placed(person)))
+	}))
+	collect := func(page int) (list []string, calls int) {
+		t.Helper()
+		for at := new(collab.PersonalPosition); at != nil; calls++ {
+			if calls > 1_000 {
+				t.Fatal("no end")
+			}
+			n := 0
+			var err error
+			at, err = w.jobs.Erasure.Collect(t.Context(), doc.OrganizationRef, person, *at, func(d collab.PersonalData) bool {
+				if n++; n > page {
+					return false
+				}
+				if a := d.Annotation; a != nil {
+					list = append(list, a.ID)
+				}
+				if c := d.Comment; c != nil {
+					list = append(list, fmt.Sprint(c.Annotation, " ", c.ID))
+				}
+				for _, r := range d.Reactions {
+					list = append(list, fmt.Sprint(r.Annotation, " ", r.Comment, r.Emoji))
+				}
+				if e := d.Notification; e != nil {
+					list = append(list, e.ID)
+				}
+				if d.Member != nil || d.Grant != nil || d.Group != "" || d.Preferences != nil || d.ReadState != nil {
+					list = append(list, "other")
+				}
+				return true
+			})
+			w.must(err)
+		}
+		return list, calls
+	}
+	all, calls := collect(1_000)
+	if calls != 1 {
+		t.Errorf("all take %d calls", calls)
+	}
+	var threads []string
+	for _, text := range all {
+		if strings.HasPrefix(text, "of ") || strings.HasPrefix(text, "alone") || text == "gone" || text == "deleted" {
+			threads = append(threads, text)
+		}
+	}
+	want := []string{"alone", "alone 1", "of bob", "of bob 1", "of bob 1👍", "of bob 1🎉", "of the person", "of the person 1", "of the person 3", "of the person 4"}
+	if diff := cmp.Diff(want, threads); diff != "" {
+		t.Errorf("threads (-want +got):\n%s", diff)
+	}
+	if n := len(all) - len(threads); n != notifications+12 {
+		t.Errorf("%d others: %q", n, all) // those to all are unwanted
+	}
+	for _, test := range []struct{ page, items, bytes, calls int }{{1, 10_000, 10_000_000, len(all) / 2}, {1_000, 1, 10_000_000, 2}, {1_000, 10_000, 1, 2}} {
+		w.jobs.Erasure.Look(test.items, test.bytes)
+		list, calls := collect(test.page)
+		if diff := cmp.Diff(all, list); diff != "" || calls < test.calls {
+			t.Errorf("%+v takes %d calls:\n%s", test, calls, diff)
+		}
+	}
+}
