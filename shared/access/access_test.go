@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -156,6 +157,33 @@ func TestWriters(t *testing.T) {
 		seers, err := c.MaySee(t.Context(), collab.Settings{}, org.Document(doc), users)
 		if len(seers) != len(want) || err != nil {
 			t.Errorf("%s: %v see it, %v", doc, seers, err)
+		}
+	}
+}
+
+// TestPerson checks that documents added after a person's token was issued are hidden, and that a
+// request that writes reads grants in the first round trip.
+func TestPerson(t *testing.T) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
+	a := accounts.New(storetest.New(t))
+	d := directory.New(a.Table)
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "early", "late"))
+	early, late := org.Document("early"), org.Document("late")
+	late.Incarnation = time.Now().UnixMilli()
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, early, func(d *collab.Document) { d.Access = collab.AccessRestricted }))
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, late, func(d *collab.Document) { d.Incarnation = late.Incarnation }))
+	must.Do(t, d.AddGrants(t.Context(), storetest.Request(time.Now()), "ann", []collab.Resource{early.Resource()}, []collab.Grant{{}}))
+	c := access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	for writes, want := range map[bool]int{false: 2, true: 1} {
+		calls := storetest.Calls(t, func(ctx context.Context) {
+			sight := c.Person(collab.Settings{}, &collab.Person{UserID: "ann", IssuedAt: late.Incarnation - 60_000}, writes)
+			found, err := sight.Viewers(ctx, []collab.DocumentRef{early, late}, time.Time{})
+			if err != nil || len(found) != 2 || !found[early].May() || found[late].May() {
+				t.Errorf("%+v, %v", found, err)
+			}
+		})
+		if calls != want {
+			t.Errorf("%d calls, want %d, for a request that writes: %v", calls, want, writes)
 		}
 	}
 }
