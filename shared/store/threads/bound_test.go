@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -114,5 +115,33 @@ func TestCountBounds(t *testing.T) {
 	counts, err := w.Count(t.Context(), docs, nil, "bob", nil)
 	if want := (collab.AnnotationCount{Total: threads, Unread: threads - 1, UnreadAtLeast: true}); err != nil || counts[0] != want {
 		t.Errorf("in %d documents: %+v, %v", len(docs), counts[0], err)
+	}
+}
+
+// TestUnreadIn looks for a comment by another user behind three of the user: on the next page,
+// beyond the bytes that are read, and in a deleted thread with the same id.
+func TestUnreadIn(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	for _, test := range []struct {
+		thread, birth string
+		size          int
+		unread, sure  bool
+	}{{"small", "", 1, true, true}, {"large", "", 340_000, false, false}, {"again", "other", 1, false, true}} {
+		w.another(t, test.thread)
+		for i := range int64(3) {
+			c := storetest.Comment("bob", 0, 1_000*(i+1))
+			c.Text = new(strings.Repeat("x", test.size))
+			_, err := w.add(test.thread, c)
+			w.must(err)
+		}
+		k := headKey(w.doc, test.thread)
+		head, err := w.Get(t.Context(), k)
+		if w.must(err); test.birth != "" {
+			head[keys.AddedBy] = store.Text(test.birth)
+		}
+		unread, sure, err := w.unreadIn(t.Context(), k, head, "bob", 0)
+		if err != nil || unread != test.unread || sure != test.sure {
+			t.Errorf("%s: unread %v, sure %v, %v", test.thread, unread, sure, err)
+		}
 	}
 }

@@ -30,6 +30,37 @@ func TestUpdateNotSelected(t *testing.T) {
 	storetest.WantCode(t, "not selected", err, collab.FailedPrecondition)
 }
 
+// TestUpdateNotNarrowed: a thread stays as it is if those who see it may not become fewer.
+func TestUpdateNotNarrowed(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	narrows := collab.AnnotationChange{
+		Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+			a.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"bob"}}
+			return nil, nil
+		},
+		Narrow: func(context.Context, *collab.Annotation, *collab.Annotation) error {
+			return collab.Errorf(collab.FailedPrecondition, "not this one")
+		},
+	}
+	err := w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, narrows)[0]
+	storetest.WantCode(t, "not narrowed", err, collab.FailedPrecondition)
+	if th, err := w.RecentComments(t.Context(), w.doc, "a", 1, 10); err != nil || th.Visibility != nil {
+		t.Errorf("%+v, %v", th, err)
+	}
+}
+
+// TestUpdateMovesForward: an update with an earlier time than a comment's leaves the thread's time.
+func TestUpdateMovesForward(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))
+	w.must(err)
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
+	head, err := w.Get(t.Context(), headKey(w.doc, "a"))
+	if w.must(err); timeKey(head) < 9_000 {
+		t.Errorf("the time is %d", timeKey(head))
+	}
+}
+
 // TestUpdateKeepsUnknown: a write keeps attributes of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
