@@ -78,6 +78,81 @@ func testFolderTree(t *testing.T, s *Store) {
 	}
 }
 
+// TestAddFolders checks that a folder needs its parent, has a place within ten levels, and is not
+// added while the contents of a deleted one are being deleted.
+func TestAddFolders(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	parent := collab.RootFolder
+	for i := range collab.MaxFolderDepth {
+		s.putFolder(t, fmt.Sprint(i), parent)
+		parent = fmt.Sprint(i)
+	}
+	s.putFolder(t, "deleted", collab.RootFolder)
+	job := collab.TaskRef{Kind: collab.JobTask, Account: "acct", ID: "job"}
+	must.Do(t, s.ChangeFolder(t.Context(), storetest.Request(noon), acme, "deleted", func(f *collab.Folder) { f.DeletedAt, f.Emptying = 1, job.ID }))
+	for _, test := range []struct {
+		id, parent string
+		deleting   bool
+		want       collab.Code
+	}{
+		{"a", "none", false, collab.NotFound},
+		{"a", "deleted", false, collab.NotFound},
+		{"a", parent, false, collab.FailedPrecondition},
+		{"a", "8", false, ""},
+		{"deleted", collab.RootFolder, true, collab.Unavailable},
+		{"deleted", collab.RootFolder, false, ""},
+	} {
+		it := store.NewItem(keys.Task(job))
+		it[keys.State] = store.Text(fmt.Sprintf(`{"deleting":%v}`, test.deleting))
+		must.Do(t, s.Put(t.Context(), it))
+		err := s.AddFolders(t.Context(), storetest.Request(noon), acme, []collab.Folder{{ID: test.id, Parent: test.parent}})[0]
+		storetest.WantCode(t, test.id+" in "+test.parent, err, test.want)
+	}
+}
+
+// TestUndeliverable checks that a mark says nothing about other addresses, gives way to a later
+// report, and counts only while the user is stored with the address.
+func TestUndeliverable(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", "")
+	for _, report := range []struct {
+		email string
+		at    collab.Millis
+		want  bool
+	}{{"a@example.com", 10, true}, {"a@example.com", 11, false}, {"b@example.com", 9, false}, {"b@example.com", 12, true}} {
+		u := collab.Undeliverable{UserID: "u05", Email: report.email, Reason: collab.EmailBounced, Time: report.at}
+		if marked, err := s.MarkUndeliverable(t.Context(), acme, u); err != nil || marked != report.want {
+			t.Errorf("%+v: %v, %v", report, marked, err)
+		}
+	}
+	users := []collab.User{{UserID: "u05", Email: new("b@example.com")}, {UserID: "u06", Email: new("b@example.com")}, {UserID: "u05", Email: new("a@example.com")}}
+	for range fewMarks {
+		users = append(users, collab.User{UserID: "u04", Email: new("a@example.com")})
+	}
+	for _, n := range []int{3, len(users)} {
+		all, err := s.Undeliverable(t.Context(), acme, users[:n])
+		if err != nil || len(all) != 1 || all["u05"].Email != "b@example.com" {
+			t.Errorf("of %d: %+v, %v", n, all, err)
+		}
+		other, err := s.Undeliverable(t.Context(), acme, users[1:n])
+		if err != nil || len(other) != 0 {
+			t.Errorf("of %d others: %+v, %v", n-1, other, err)
+		}
+	}
+	for _, step := range []struct {
+		in    collab.Resource
+		email string
+		want  collab.EmailState
+	}{{inAcme, "a@example.com", ""}, {inPlan, "b@example.com", collab.EmailBounced}} {
+		must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), step.in, []string{"u05"}, true, func(_ int, m *collab.Member) { m.Email = &step.email })[0])
+		if state, err := s.EmailState(t.Context(), acme, "u05"); err != nil || state != step.want {
+			t.Errorf("with %s: %q, %v", step.email, state, err)
+		}
+	}
+}
+
 // TestFolderMeanwhile checks that the first move of folders, or a deletion, makes a concurrent move
 // into it and an addition to it fail.
 func TestFolderMeanwhile(t *testing.T) {
@@ -295,6 +370,28 @@ func TestDeletedIsGone(t *testing.T) {
 	}
 	if may(doc) || may(found[0].Ref(acme)) {
 		t.Error("a grant on what was deleted holds")
+	}
+	present, next, latest := found[0].Ref(acme), acme, acme.Document("d")
+	next.Incarnation, latest.Incarnation = 9, collab.AnyIncarnation
+	for _, test := range []struct {
+		org    collab.OrganizationRef
+		doc    collab.DocumentRef
+		issued collab.Millis
+		want   bool
+	}{
+		{acme, doc, now.UnixMilli(), false},
+		{acme, present, now.UnixMilli(), true},
+		{acme, latest, now.UnixMilli(), true},
+		{next, next.Document("d"), now.UnixMilli(), false},
+		{next, latest, now.UnixMilli(), false},
+		{acme, present, now.UnixMilli() - 60_000, false},
+	} {
+		of, err := s.Standings(ctx, test.org, collab.StandingQuery{
+			Users: []string{"ann"}, Documents: []collab.DocumentRef{test.doc}, Person: &collab.Person{UserID: "ann", IssuedAt: test.issued},
+		})
+		if must.Do(t, err); of.Documents[0][0].There != test.want {
+			t.Errorf("%+v: %+v", test, of.Documents[0][0])
+		}
 	}
 	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.DeletedAt = now.UnixMilli() })
 	must.Do(t, err)

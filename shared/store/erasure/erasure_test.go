@@ -674,7 +674,7 @@ var clock sync.Mutex
 // TestAccessEnds: access ends in each of 31 organizations, in the request or in the job.
 func TestAccessEnds(t *testing.T) {
 	t.Parallel()
-	for _, inOne := range []int{1000, 5} {
+	for inOne, cutOff := range map[int]bool{31: true, 30: false, 5: false} {
 		w := begin(t)
 		w.jobs.Erasure.Bound(0, inOne)
 		for n := range 31 {
@@ -682,7 +682,11 @@ func TestAccessEnds(t *testing.T) {
 			w.must(w.AddGrants(t.Context(), w.request(), person, []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}},
 				[]collab.Grant{{Role: collab.RoleEditor}}))
 		}
-		w.run(w.erase([]string{person}))
+		id := w.erase([]string{person})
+		if job, err := w.jobs.Outbox.Job(t.Context(), "acct", id); err != nil || job.Erasure.CutOff != cutOff {
+			t.Errorf("%d in a request: access ends in it: %+v, %v", inOne, job.Erasure, err)
+		}
+		w.run(id)
 		if left := w.found(); len(left) > 0 {
 			t.Errorf("%d in a request: %v", inOne, left)
 		}
