@@ -554,6 +554,9 @@ func TestStillRemoved(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].GrantOnly {
 		t.Errorf("the removals are %+v, %v", list, err)
 	}
+	s.addMembers(t, in, "eve")
+	_, err = s.RestoreRemoval(t.Context(), in, later)
+	storetest.WantCode(t, "an imported removal of one who is there", err, collab.AlreadyExists)
 }
 
 // TestGrantEndsRemoval checks that a grant ends the removal that the deletion of an earlier one has

@@ -682,9 +682,12 @@ func TestAccessEnds(t *testing.T) {
 			w.must(w.AddGrants(t.Context(), w.request(), person, []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}},
 				[]collab.Grant{{Role: collab.RoleEditor}}))
 		}
-		id := w.erase([]string{person})
-		if job, err := w.jobs.Outbox.Job(t.Context(), "acct", id); err != nil || job.Erasure.CutOff != cutOff {
-			t.Errorf("%d in a request: access ends in it: %+v, %v", inOne, job.Erasure, err)
+		request := w.request()
+		id, err := w.jobs.Erasure.Erase(t.Context(), request, []string{person}, nil)
+		w.must(err)
+		atOnce := slices.Contains(request.Tasks(), outbox.JobTask("acct", id))
+		if job, err := w.jobs.Outbox.Job(t.Context(), "acct", id); err != nil || job.Erasure.CutOff != cutOff || atOnce == cutOff {
+			t.Errorf("%d in a request: the job continues at once: %v, %+v, %v", inOne, atOnce, job.Erasure, err)
 		}
 		w.run(id)
 		if left := w.found(); len(left) > 0 {

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -226,5 +227,22 @@ func TestLostSettle(t *testing.T) {
 	}))
 	if due, err := other.Settle(t.Context(), c, task.Outcome{Due: 7}); due != 7 || err != nil || !lost {
 		t.Errorf("next step at %d, %v", due, err)
+	}
+}
+
+// TestCanceled checks that a run whose process ends stores nothing.
+func TestCanceled(t *testing.T) {
+	s := task.New(storetest.New(t))
+	_, err := s.Write(t.Context(), s.Wake(ref, true))
+	must.Do(t, err)
+	for _, failure := range []error{nil, errors.New("down")} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Run(ctx, ref, time.Nanosecond, func(context.Context, *task.Task) (task.Outcome, error) {
+			cancel()
+			return task.Outcome{}, failure
+		})
+		if got, failed := s.Task(t.Context(), ref); err == nil || failed != nil || got == nil || got.Holder == "" || got.Failure != "" {
+			t.Errorf("%v: %v; %+v, %v", failure, err, got, failed)
+		}
 	}
 }
