@@ -633,13 +633,13 @@ func TestAddedMeanwhile(t *testing.T) {
 	remove()
 	job := w.erase([]string{person})
 	removed := keys.RemovedFrom(doc, person)
-	again := map[string]func(){keys.OrganizationPreference(org, person).SK: func() { prefer(collab.PreferAll) }, removed.SK: remove}
+	again := map[string]func(){keys.OrganizationPreference(org, person).SK: func() { prefer(collab.PreferNone) }, removed.SK: remove}
 	var mu sync.Mutex
 	next := func(body string) func() {
 		mu.Lock()
 		defer mu.Unlock()
 		for sk, do := range again {
-			if strings.Contains(body, sk) {
+			if strings.Contains(body, `"`+sk+`"`) {
 				delete(again, sk)
 				return do
 			}
@@ -657,7 +657,7 @@ func TestAddedMeanwhile(t *testing.T) {
 	})
 	newWorld(t, w.table, slow, w.now).run(job)
 	p, _, err := w.OrganizationPreferences(t.Context(), org, person)
-	if err != nil || p.Inbox != collab.PreferAll {
+	if err != nil || p.Inbox != collab.PreferNone {
 		t.Errorf("preferences %+v, %v", p, err)
 	}
 	if it, err := w.Get(t.Context(), removed); err != nil || it.Text(keys.RemovedUser) != person {
