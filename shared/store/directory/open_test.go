@@ -95,6 +95,12 @@ func TestOpenInFolder(t *testing.T) {
 			t.Errorf("in folder %q: %v (-want +got):\n%s", folder, err, diff)
 		}
 	}
+	for limit, end := range map[int]string{0: "", 1: "a"} {
+		list, last, _, err := s.ListDocuments(t.Context(), acme, "f", "", limit)
+		if err != nil || len(list) != 1 || list[0].Document != "a" || last != end {
+			t.Errorf("listed by %d are %+v up to %q, %v", limit, list, last, err)
+		}
+	}
 	for _, create := range []collab.CreateFlags{{}, {Document: true}} {
 		if code := codeOf(s.OpenDocument(t.Context(), "acct", "org", "off", create)); code != collab.FailedPrecondition {
 			t.Errorf("a disabled document opens with %q", code)

@@ -67,19 +67,10 @@ func testFolderTree(t *testing.T, s *Store) {
 			t.Errorf("above %s are %v", id, up)
 		}
 	}
-	for limit := range 3 {
-		top := storetest.WalkPages(t, limit+1, func(after string) ([]collab.Folder, string, error) {
-			return s.FoldersIn(t.Context(), acme, collab.RootFolder, after, limit+1)
-		}, func(f collab.Folder) string { return f.ID })
-		list = collab.Where(list, func(f collab.Folder) bool { return f.Parent == collab.RootFolder })
-		if diff := cmp.Diff(collab.Map(list, func(f collab.Folder) string { return f.ID }), top); diff != "" {
-			t.Errorf("at the top, in pages of %d: %s", limit+1, diff)
-		}
-	}
 }
 
-// TestAddFolders checks that a folder needs its parent, has a place within ten levels, and is not
-// added while the contents of a deleted one are being deleted.
+// TestAddFolders checks that a folder needs its parent, has a place within ten levels, is not added
+// while the contents of a deleted one are being deleted, and is listed in its parent.
 func TestAddFolders(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})
@@ -108,6 +99,14 @@ func TestAddFolders(t *testing.T) {
 		must.Do(t, s.Put(t.Context(), it))
 		err := s.AddFolders(t.Context(), storetest.Request(noon), acme, []collab.Folder{{ID: test.id, Parent: test.parent}})[0]
 		storetest.WantCode(t, test.id+" in "+test.parent, err, test.want)
+	}
+	err := s.ChangeFolder(t.Context(), storetest.Request(noon), acme, "0", func(f *collab.Folder) { f.Parent = "deleted" })
+	storetest.WantCode(t, "ten levels in a folder", err, collab.FailedPrecondition)
+	top := storetest.WalkPages(t, 1, func(after string) ([]collab.Folder, string, error) {
+		return s.FoldersIn(t.Context(), acme, collab.RootFolder, after, 1)
+	}, func(f collab.Folder) string { return f.ID })
+	if diff := cmp.Diff([]string{"0", "deleted"}, top); diff != "" {
+		t.Errorf("at the top: %s", diff)
 	}
 }
 
@@ -373,6 +372,8 @@ func TestDeletedIsGone(t *testing.T) {
 	}
 	present, next, latest := found[0].Ref(acme), acme, acme.Document("d")
 	next.Incarnation, latest.Incarnation = 9, collab.AnyIncarnation
+	must.Do(t, s.CheckOrganization(ctx, acme))
+	storetest.WantCode(t, "another incarnation of the organization", s.CheckOrganization(ctx, next), collab.NotFound)
 	for _, test := range []struct {
 		org    collab.OrganizationRef
 		doc    collab.DocumentRef
@@ -553,6 +554,10 @@ func TestStillRemoved(t *testing.T) {
 	list, err := s.RemovalsOf(t.Context(), in, []string{"eve"})
 	if err != nil || len(list) != 1 || list[0].GrantOnly {
 		t.Errorf("the removals are %+v, %v", list, err)
+	}
+	earlier := Removal{User: "eve", At: list[0].At - 1}
+	if added, err := s.RestoreRemoval(t.Context(), in, earlier); added || err != nil {
+		t.Errorf("an earlier imported removal: %v, %v", added, err)
 	}
 	s.addMembers(t, in, "eve")
 	_, err = s.RestoreRemoval(t.Context(), in, later)

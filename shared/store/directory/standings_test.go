@@ -235,6 +235,17 @@ func testRemoved(t *testing.T, s *Store) {
 	if _, units := s.seeing(t, "plan"); units > 2+3+1.5 {
 		t.Errorf("%v units for three people where some were removed", units)
 	}
+	s.addMembers(t, inAcme, "bob")
+	must.Do(t, s.EndAccess(t.Context(), acme, []string{"bob"}, s.Millis()-60_000))
+	wants("erased by a job of before the addition", people, people)
+	s.removeMembers(t, inAcme, "bob")
+	s.grant(t, "bob", inPlan, 0)
+	must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(s.Now()), acme, "g", []string{"bob"})[0])
+	must.Do(t, s.EndAccess(t.Context(), acme, []string{"bob"}, s.Millis()-60_000))
+	wants("erased by a job of before the grant", people, both)
+	if users, err := s.GroupUsers(t.Context(), acme, "g", "", 1); err != nil || len(users) != 1 {
+		t.Errorf("the group has %v, %v", users, err)
+	}
 }
 
 // TestBringBackCostsNothing: adds read nothing if nobody was removed.
@@ -268,6 +279,19 @@ func TestResting(t *testing.T) {
 		}
 		s.addMembers(t, in, "bob")
 		s.grant(t, "bob", in, 0)
+	}
+}
+
+// TestMayNameGroups checks that only members may list groups, as long as they are.
+func TestMayNameGroups(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.addMembers(t, inAcme, "ann")
+	s.grant(t, "bob", inAcme, 1)
+	for user, want := range map[string]bool{"ann": true, "bob": false, "cid": false} {
+		if may, err := s.MayNameGroups(t.Context(), acme, user, s.Millis()); err != nil || may != want {
+			t.Errorf("%s: %v, %v", user, may, err)
+		}
 	}
 }
 

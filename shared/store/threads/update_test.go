@@ -61,6 +61,28 @@ func TestUpdateMovesForward(t *testing.T) {
 	}
 }
 
+// TestUpdateLeavesDeleted: updates leave a comment of a deleted thread with the same id.
+func TestUpdateLeavesDeleted(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	old, err := commentItem(w.doc, "a", &collab.Comment{ID: 9}, "")
+	w.must(err)
+	old[keys.Birth] = store.Text("earlier")
+	w.must(w.Put(t.Context(), old))
+	change := resolve(6_000)
+	change.Comment = func(c *collab.Comment) (bool, error) {
+		if c.ID == 9 {
+			t.Error("it is changed with its thread")
+		}
+		return false, nil
+	}
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, change)[0])
+	failures, err := w.UpdateComments(t.Context(), newRequest(7_000), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1, 9}, At: 7_000, Change: func(c *collab.Comment) error { c.HTML = c.Text; return nil },
+	})
+	w.must(err)
+	storetest.WantCode(t, "a comment of a deleted thread", failures[9], collab.NotFound)
+}
+
 // TestUpdateKeepsUnknown: a write keeps attributes of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
