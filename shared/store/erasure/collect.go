@@ -10,12 +10,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// Limits of one call of Collect.
-const (
-	mostLooked      = 10_000 // items
-	mostLookedBytes = 10_000_000
-)
-
 var shown = map[*keys.Kind]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
 	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true, keys.AFollowersList: true,

@@ -37,6 +37,12 @@ type Store struct {
 	looked, lookedBytes int // limits of one call of Collect
 }
 
+// Limits of one call of Collect.
+const (
+	mostLooked      = 10_000 // items
+	mostLookedBytes = 10_000_000
+)
+
 // New returns a Store for the directory of threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{
