@@ -3,6 +3,8 @@ package threads
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
@@ -54,10 +56,42 @@ func TestUpdateMovesForward(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))
 	w.must(err)
-	w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
+	earlier := collab.AnnotationChange{Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+		a.LastUpdated = 5_000
+		return nil, nil
+	}}
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, earlier)[0])
 	head, err := w.Get(t.Context(), headKey(w.doc, "a"))
 	if w.must(err); timeKey(head) < 9_000 {
 		t.Errorf("the time is %d", timeKey(head))
+	}
+}
+
+// TestUpdateInParts: comments that exceed the bytes of a transaction are changed in several, with an
+// event of each.
+func TestUpdateInParts(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const comments, size = 12, 300_000
+	var ids []int64
+	for i := range int64(comments) {
+		c := storetest.Comment("bob", 0, 1_000+i)
+		c.Text = new(strings.Repeat("x", size))
+		added, err := w.add("a", c)
+		w.must(err)
+		ids = append(ids, added...)
+	}
+	var parts []int
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
+		IDs: ids, At: 6_000,
+		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
+		Event: func(_ *collab.Annotation, _, changed []collab.Comment) *collab.Event {
+			parts = append(parts, len(changed))
+			return &collab.Event{ID: fmt.Sprint("e", len(parts)), Account: "acct", Type: collab.CommentUpdated}
+		},
+	})
+	w.must(err)
+	if want := []int{store.MaxWriteBytes / (size + 1_000), comments - store.MaxWriteBytes/(size+1_000)}; len(failures) > 0 || !slices.Equal(parts, want) {
+		t.Errorf("%v, in parts of %v, want %v", failures, parts, want)
 	}
 }
 
