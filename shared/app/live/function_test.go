@@ -26,7 +26,7 @@ import (
 )
 
 // TestRoutes checks that the gateway's events start, answer and end connections, and that a
-// connection requires a ticket.
+// connection requires a ticket and the table.
 func TestRoutes(t *testing.T) {
 	w := newWorld(t)
 	route := live.Routes(w.pages, slog.New(slog.DiscardHandler))
@@ -40,6 +40,12 @@ func TestRoutes(t *testing.T) {
 	}
 	_, ticket, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")
 	connect := `{"requestContext": {"eventType": "CONNECT", "routeKey": "$connect", "connectionId": "c1"}, "queryStringParameters": {"ticket": "` + ticket + `"}}`
+	table := &unreadable{kept: w.pages.Connections, err: errors.New("throttled")}
+	w.pages.Connections = table
+	if got := call(connect); got != http.StatusServiceUnavailable {
+		t.Errorf("connecting while the table cannot be read gives %d", got)
+	}
+	table.err = nil
 	for _, want := range []int{http.StatusOK, http.StatusForbidden} {
 		if got := call(connect); got != want {
 			t.Errorf("connecting gives %d, want %d", got, want)

@@ -483,6 +483,13 @@ func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) 
 	return u.kept.Watchers(ctx, acct, org, doc, user)
 }
 
+func (u *unreadable) TakeTicket(ctx context.Context, acct, id string) (collab.Watch, bool, error) {
+	if u.err != nil {
+		return collab.Watch{}, false, u.err
+	}
+	return u.kept.TakeTicket(ctx, acct, id)
+}
+
 // noAccounts is a table whose accounts cannot be read.
 type noAccounts struct{}
 

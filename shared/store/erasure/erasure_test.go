@@ -796,6 +796,9 @@ func TestCollect(t *testing.T) {
 	w.plant("acme")
 	doc, gone := w.document("acme", "plan"), w.document("acme", "gone")
 	w.thread(doc, "of others", nil, comment(1, "bob", "x"))
+	left := store.ItemOf(keys.Comment(doc, "of others", 9), comment(9, person, "x"))
+	left[keys.Birth] = store.Text("of a deleted thread")
+	w.must(w.Put(t.Context(), left))
 	w.thread(gone, "gone", nil, comment(1, person, "x"))
 	w.must(storetest.ChangeDocument(t.Context(), w.Store, gone, func(d *collab.Document) { d.DeletedAt = 1 }))
 	const notifications = 101 // more than are read at once
