@@ -67,8 +67,8 @@ func TestUpdateMovesForward(t *testing.T) {
 	}
 }
 
-// TestUpdateInParts: comments that exceed the bytes of a transaction are changed in several, with an
-// event of each.
+// TestUpdateInParts: comments that exceed the bytes of a transaction are changed in several, with
+// an event of each.
 func TestUpdateInParts(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	const comments, size = 12, 300_000
