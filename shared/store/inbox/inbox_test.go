@@ -216,6 +216,7 @@ func TestShown(t *testing.T) {
 		storetest.WantCode(t, id, s.ChangeNotification(ctx, storetest.Request(time.Now()), org, change), collab.NotFound)
 	}
 	must.Do(t, s.ReadUntil(ctx, org, "bob", 1_006))
+	must.Do(t, s.ReadUntil(ctx, org, "bob", 1_000)) // it stays
 	check("read until the first", 1, "second")
 	for _, id := range []string{"everyone's", "first"} {
 		change := collab.NotificationChange{ID: id, Of: collab.NotificationFilter{User: "bob"}, Unread: true}
@@ -353,6 +354,10 @@ func testDuplicateNotification(t *testing.T, s *Store) {
 			t.Errorf("%d: created %v, %v", i, created, err)
 		}
 	}
+	large := notification("large", "ann", 1_000)
+	large.Body = strings.Repeat("x", collab.MaxItemBytes)
+	_, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, large, nil, &collab.Event{Account: "acct", ID: "large", OrganizationID: "org"})
+	storetest.WantCode(t, "a large one", err, collab.InvalidArgument)
 	for pk, n := range map[string]int{keys.DocumentNotification(n.Document(org), 0, "").PK: 1, keys.Notification(org, n.ID).PK: 2} {
 		items, err := s.Query(t.Context(), store.Scan{PK: pk, Keys: store.Everything, Strong: true})
 		if err != nil || len(items) != n || items[0].Number(keys.Expires) == 0 {
@@ -415,11 +420,17 @@ func TestDeletedForOne(t *testing.T) {
 	if reached, err := s.Reached(ctx, org, n.CreatedAt, n.ID, []string{"bob"}); err != nil || reached["bob"].DeletedAt == 0 || reached["bob"].InInbox {
 		t.Errorf("%+v, %v", reached, err)
 	}
+	must.Do(t, s.DeleteNotification(ctx, org, "", outbox.JobNotification{ID: n.ID, At: n.CreatedAt - 1})) // another one
+	if _, err := s.Notification(ctx, org, n.ID); err != nil {
+		t.Error(err)
+	}
 	must.Do(t, s.DeleteNotification(ctx, org, "", of))
 	add(false)
 	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
 		t.Errorf("bob has %v", got)
 	}
+	n.CreatedAt++ // a later one with its id
+	add(true)
 }
 
 // TestWithdraw: a withdrawn notification can be derived again at another time. A withdrawal leaves
@@ -562,6 +573,25 @@ func TestThreadReadsMarked(t *testing.T) {
 		check(false)
 		read()
 		check(true)
+	}
+}
+
+// TestMentionsStay checks that reading threads without mentions leaves those unread, and that only
+// unread entries are notified.
+func TestMentionsStay(t *testing.T) {
+	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}
+	for i, mentioned := range []bool{false, true} {
+		n := notification(fmt.Sprint("n", i), "ann", int64(1_000+i))
+		n.AnnotationID = "thread"
+		_, err := s.Derive(t.Context(), org, n, nil)
+		must.Do(t, err)
+		to := []collab.Placement{{User: "bob", Mentioned: mentioned, Notices: map[string]string{"email": "e"}}}
+		must.Do(t, s.AddToInbox(t.Context(), org, n, to))
+	}
+	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", nil, false))
+	list, err := s.Reader(org, "bob").ToNotify(t.Context(), "", "email", "e")
+	if err != nil || list.Left() != 1 || len(list.Ended[WhySeen]) != 1 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 
