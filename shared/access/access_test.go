@@ -1,12 +1,15 @@
 package access_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,7 +33,7 @@ func TestViewersByProvider(t *testing.T) {
 	a := accounts.New(storetest.New(t))
 	d := directory.New(a.Table)
 	must.Do(t, a.AddAccount(t.Context(), collab.Account{ID: "acct"}))
-	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken"))
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken", "long"))
 	docs := []collab.DocumentRef{org.Document("open"), org.Document("closed"), org.Document("off"), org.Document("gone")}
 	must.Do(t, storetest.ChangeDocument(t.Context(), d, docs[1], func(d *collab.Document) { d.Access = collab.AccessRestricted }))
 	must.Do(t, storetest.ChangeDocument(t.Context(), d, docs[2], func(d *collab.Document) { d.Disabled = true }))
@@ -51,11 +54,16 @@ func TestViewersByProvider(t *testing.T) {
 		if slices.Contains(q.UserIDs, "cid") {
 			t.Error("it was asked about somebody who was removed")
 		}
-		if q.DocumentID == "broken" {
-			w.WriteHeader(http.StatusBadGateway)
-			return
+		if len(q.UserIDs) > 50 {
+			t.Errorf("it was asked about %d users at once", len(q.UserIDs))
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"userIds": []string{"ann", "cid", "somebody else"}})
+		if q.DocumentID == "broken" || slices.Contains(q.UserIDs, "last") {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"userIds": []string{"ann", "cid", "last", "somebody else"}})
+		if q.DocumentID == "long" {
+			_, _ = io.WriteString(w, strings.Repeat(" ", 100_000))
+		}
 	}))
 	defer server.Close()
 	local, err := webhook.ParseRanges("127.0.0.0/8")
@@ -102,24 +110,31 @@ func TestViewersByProvider(t *testing.T) {
 		t.Errorf("%d questions about the documents that are there, want one of each", n)
 	}
 
-	docs = []collab.DocumentRef{org.Document("open"), org.Document("broken")}
+	docs = []collab.DocumentRef{org.Document("open"), org.Document("broken"), org.Document("long")}
 	viewers, err := c.Viewers(t.Context(), provided, docs, users, false)
 	var none *access.NoAnswer
-	if diff := cmp.Diff([][]string{{"ann"}, nil}, may(viewers)); diff != "" || !errors.As(err, &none) || none.Users != 2 || collab.CodeOf(err) != collab.Unavailable {
+	if diff := cmp.Diff([][]string{{"ann"}, nil, nil}, may(viewers)); diff != "" || !errors.As(err, &none) || none.Users != 4 || collab.CodeOf(err) != collab.Unavailable {
 		t.Errorf("no answer: %v (-want +got):\n%s", err, diff)
 	}
-	if _, err := c.MaySee(t.Context(), provided, docs[1], users[:2]); !errors.As(err, &none) {
+	if _, err := c.People(provided, users...).Viewers(t.Context(), docs, time.Time{}); !errors.As(err, &none) {
 		t.Errorf("no answer: %v", err)
+	}
+	many := append(slices.Repeat([]string{"bob"}, 49), "ann", "last") // the second question has no answer
+	for doc, want := range map[int]map[string]bool{0: {"ann": true}, 1: {}} {
+		seers, err := c.MaySee(t.Context(), provided, docs[doc], many)
+		if diff := cmp.Diff(want, seers); diff != "" || !errors.As(err, &none) {
+			t.Errorf("no answer for some of many users: %v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 
-// TestWriters checks that nobody sees or writes in a disabled document, and that a membership that
-// has ended is none.
+// TestWriters checks that nobody sees or writes in a disabled or missing document, or without the
+// account's default access, and that a membership that has ended is none.
 func TestWriters(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
 	a := accounts.New(storetest.New(t))
 	d := directory.New(a.Table)
-	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "off"))
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "off", "default"))
 	for _, doc := range []string{"open", "off"} {
 		must.Do(t, storetest.ChangeDocument(t.Context(), d, org.Document(doc), func(d *collab.Document) { d.Access, d.Disabled = collab.AccessPublic, doc == "off" }))
 	}
@@ -130,8 +145,10 @@ func TestWriters(t *testing.T) {
 	}
 	c := access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	for doc, want := range map[string]map[string]collab.Viewer{
-		"open": {"ann": {User: "ann", May: true, Member: true}, "bob": {User: "bob", May: true}},
-		"off":  {},
+		"open":    {"ann": {User: "ann", May: true, Member: true}, "bob": {User: "bob", May: true}},
+		"off":     {},
+		"gone":    {},
+		"default": {"ann": {User: "ann", May: true, Member: true}},
 	} {
 		writers, err := c.Writers(t.Context(), collab.Settings{}, org.Document(doc), users)
 		if diff := cmp.Diff(want, writers); err != nil || diff != "" {
@@ -140,6 +157,33 @@ func TestWriters(t *testing.T) {
 		seers, err := c.MaySee(t.Context(), collab.Settings{}, org.Document(doc), users)
 		if len(seers) != len(want) || err != nil {
 			t.Errorf("%s: %v see it, %v", doc, seers, err)
+		}
+	}
+}
+
+// TestPerson checks that documents added after a person's token was issued are hidden, and that a
+// request that writes reads grants in the first round trip.
+func TestPerson(t *testing.T) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
+	a := accounts.New(storetest.New(t))
+	d := directory.New(a.Table)
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "early", "late"))
+	early, late := org.Document("early"), org.Document("late")
+	late.Incarnation = time.Now().UnixMilli()
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, early, func(d *collab.Document) { d.Access = collab.AccessRestricted }))
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, late, func(d *collab.Document) { d.Incarnation = late.Incarnation }))
+	must.Do(t, d.AddGrants(t.Context(), storetest.Request(time.Now()), "ann", []collab.Resource{early.Resource()}, []collab.Grant{{}}))
+	c := access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	for writes, want := range map[bool]int{false: 2, true: 1} {
+		calls := storetest.Calls(t, func(ctx context.Context) {
+			sight := c.Person(collab.Settings{}, &collab.Person{UserID: "ann", IssuedAt: late.Incarnation - 60_000}, writes)
+			found, err := sight.Viewers(ctx, []collab.DocumentRef{early, late}, time.Time{})
+			if err != nil || len(found) != 2 || !found[early].May() || found[late].May() {
+				t.Errorf("%+v, %v", found, err)
+			}
+		})
+		if calls != want {
+			t.Errorf("%d calls, want %d, for a request that writes: %v", calls, want, writes)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// visit calls f with each field of a shape: its path, with [0] for arrays, and a value of its kind.
+// visit calls f with each field of a shape, and a further one of open objects: its path, with [0]
+// for arrays, and a value of its kind.
 func visit(p *rpc.Shape, path string, depth int, f func(path string, value any)) any {
 	switch p.Kind {
 	case rpc.KindString:
@@ -39,6 +40,9 @@ func visit(p *rpc.Shape, path string, depth int, f func(path string, value any))
 				object[field.Name] = visit(field.Shape, at, depth-1, f)
 				f(at, object[field.Name])
 			}
+		}
+		if p.Object.Open {
+			f(path+".further", "x")
 		}
 		return object
 	default:

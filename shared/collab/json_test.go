@@ -11,7 +11,7 @@ import (
 func TestMembers(t *testing.T) {
 	for object, want := range map[string]string{
 		`{"a":1,"b\u0062":[2, 3],"":{"x":null}}`: `a=1;bb=[2, 3];={"x":null};`,
-		`{}`:                                     ``, `[1]`: ``, `"a"`: ``, ``: ``, `{"a":`: ``, `{"a":1,`: `a=1;`,
+		`{}`:                                     ``, `[1]`: ``, `["a","b"]`: ``, `"a"`: ``, ``: ``, `{"a":`: ``, `{"a":1,`: `a=1;`,
 	} {
 		var got strings.Builder
 		for name, value := range collab.JSON(object).Members() {
@@ -40,6 +40,8 @@ func TestObject(t *testing.T) {
 		{"only", string(collab.JSON(object).Only("n", "z", "y")), `{"z":1.50,"n":null}`},
 		{"only of an array", string(collab.JSON(`["a"]`).Only("a")), ``},
 		{"text", collab.JSON(object).Text(`a"`), `<b>`},
+		{"text with escapes", collab.JSON(`{"a":"\u00e9\n"}`).Text("a"), "é\n"},
+		{"text of the first member", collab.JSON(`{"a":"b"}`).Object().Text("a"), "b"},
 		{"text of a number", collab.JSON(object).Text("z"), ``},
 		{"text of an array", collab.JSON(`["a"]`).Text("a"), ``},
 		{"member", string(collab.JSON(object).Get("o")), `{"y":1,"x":[]}`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,23 +15,33 @@ import (
 
 // till is a Store that sums charges.
 type till struct {
-	now   func() time.Time
-	paid  map[Payer]Paid
-	calls int
-	err   error
+	now    func() time.Time
+	paid   map[Payer]Paid
+	reads  int
+	calls  int
+	during func() // called by the first charge
+	err    error
 }
 
 func (t *till) Paid(_ context.Context, p Payer) (Paid, error) {
+	t.reads++
 	if t.err != nil {
 		return Paid{}, t.err
 	}
 	return t.paid[p], nil
 }
 
-func (t *till) Charge(_ context.Context, by Payer, _ Paid, costs Costs) (Paid, error) {
+func (t *till) Charge(ctx context.Context, by Payer, _ Paid, costs Costs) (Paid, error) {
 	t.calls++
+	if during := t.during; during != nil {
+		t.during = nil
+		during()
+	}
 	if t.err != nil {
 		return Paid{}, t.err
+	}
+	if ctx.Err() != nil || collab.UsageOf(ctx) != nil {
+		return Paid{}, errors.New("the request's end or bound applies to the charge")
 	}
 	p := t.paid[by]
 	for k, cost := range costs {
@@ -73,6 +84,7 @@ func TestLedger(t *testing.T) {
 			{units: 150, down: true, calls: 1}, {wait: 5 * time.Second, down: true, calls: 2}, {wait: 5 * time.Second, calls: 3},
 			{after: 5 * time.Second, units: 0.1, calls: 3},
 		}},
+		{"a part of a second is a second", []request{{units: 101, calls: 1}, {wait: time.Second, calls: 1}}},
 		{"events", []request{
 			{events: 61, calls: 1}, {events: 1, wait: time.Second, calls: 1}, {units: 0.1, calls: 1}, {after: time.Second, events: 1, calls: 2},
 		}},
@@ -215,8 +227,53 @@ func TestReserve(t *testing.T) {
 	if left := l.use(ann).uncharged[Writes]; paid()+left != 300*time.Millisecond {
 		t.Errorf("after 3 units, paid until %v, and %v are uncharged", paid(), left)
 	}
+	used := func() time.Duration {
+		account := Payer{Account: "acct"}
+		return time.UnixMilli(store.paid[account][Writes]).Sub(now) + l.use(account).uncharged[Writes]
+	}
+	if got := used(); got != 30*time.Millisecond {
+		t.Errorf("after 3 units, the account has used %v", got)
+	}
 	if err := request().Reserve(t.Context(), 40, false); err != nil || paid() != 4300*time.Millisecond {
 		t.Errorf("afterwards: %v, paid until %v", err, paid())
+	}
+	if got := used(); got != 430*time.Millisecond {
+		t.Errorf("with 40 reserved units, the account has used %v", got)
+	}
+	store.paid[ann] = Paid{Writes: now.Add(time.Minute).UnixMilli()} // by another process
+	err := request().Reserve(t.Context(), 40, false)
+	if left := l.use(ann).uncharged[Writes]; collab.CodeOf(err) != collab.ResourceExhausted || paid()+left != time.Minute {
+		t.Errorf("refused by the charge: %v, paid until %v, and %v are uncharged", err, paid(), left)
+	}
+	if got := used(); got != 430*time.Millisecond {
+		t.Errorf("after a refusal, the account has used %v", got)
+	}
+}
+
+// TestDuringCharge checks that use during a charge counts and is charged later, and that a charge
+// survives its request and is not bounded by it.
+func TestDuringCharge(t *testing.T) {
+	store := &till{now: func() time.Time { return noon }, paid: map[Payer]Paid{}}
+	l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
+	ctx, end := context.WithCancel(collab.WithUsage(t.Context(), &collab.Usage{}))
+	a := l.Account(ctx, "acct", collab.Settings{WriteUnitsPerSecond: 10})
+	store.during = func() { a.Spend(ctx, Amounts{Writes: 50}) }
+	end()
+	a.Spend(ctx, Amounts{Writes: 100})
+	paid := time.UnixMilli(store.paid[a.payer][Writes]).Sub(noon)
+	if left := l.use(a.payer).uncharged[Writes]; store.calls != 1 || paid != 10*time.Second || left != 5*time.Second {
+		t.Errorf("%d charges, paid until %v, and %v are uncharged", store.calls, paid, left)
+	}
+}
+
+// TestMostPayers checks that the payers that a process remembers are bounded.
+func TestMostPayers(t *testing.T) {
+	l := &Ledger{}
+	for i := range mostPayers + 1 {
+		l.use(Payer{Account: strconv.Itoa(i)})
+	}
+	if n := len(l.uses); n != 1 {
+		t.Errorf("%d payers are remembered after one more than fit", n)
 	}
 }
 
@@ -249,6 +306,9 @@ func TestLearn(t *testing.T) {
 	now = now.Add(knownFor)
 	if admit(Writes) != "" || admit(Reads) != collab.ResourceExhausted {
 		t.Errorf("while the table does not answer: %s, %s", admit(Writes), admit(Reads))
+	}
+	if store.reads != 4 {
+		t.Errorf("%d reads in four minutes", store.reads)
 	}
 }
 

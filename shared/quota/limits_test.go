@@ -18,7 +18,7 @@ func TestOf(t *testing.T) {
 		want     Limits
 	}{
 		{"defaults", collab.Settings{}, Limits{{10_000, 10 * time.Second}, {40_000, 10 * time.Second}, {6_000, time.Minute}, {20_000, 24 * time.Hour}}},
-		{"set", collab.Settings{WriteUnitsPerSecond: 5, ReadUnitsPerSecond: 8, EventsPerMinute: 6, MailsPerDay: 7}, Limits{{50, 10 * time.Second}, {80, 10 * time.Second}, {6, time.Minute}, {7, 24 * time.Hour}}},
+		{"set", collab.Settings{WriteUnitsPerSecond: 5, ReadUnitsPerSecond: 8, EventsPerMinute: 6, MailsPerDay: 1}, Limits{{50, 10 * time.Second}, {80, 10 * time.Second}, {6, time.Minute}, {1, 24 * time.Hour}}},
 		{"none", collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited, EventsPerMinute: collab.Unlimited, MailsPerDay: collab.Unlimited}, Limits{}},
 	} {
 		if diff := cmp.Diff(test.want, Of(test.settings)); diff != "" {

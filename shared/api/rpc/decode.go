@@ -374,11 +374,12 @@ func (d *decoder) one(p *Shape, v reflect.Value) error {
 }
 
 // elements reads an array into the slice v, at most limit elements if limit is not 0. It returns
-// the number of elements.
+// the number of elements. Nothing of earlier elements stays: see DecodeOver.
 func (d *decoder) elements(p *Shape, limit int, v reflect.Value) (n int, err error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return 0, err
 	}
+	v.SetZero()
 	for ; d.dec.PeekKind() != ']'; n++ {
 		if limit > 0 && n >= limit {
 			if err := d.dec.SkipValue(); err != nil {

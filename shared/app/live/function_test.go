@@ -26,7 +26,7 @@ import (
 )
 
 // TestRoutes checks that the gateway's events start, answer and end connections, and that a
-// connection requires a ticket.
+// connection requires a ticket and the table.
 func TestRoutes(t *testing.T) {
 	w := newWorld(t)
 	route := live.Routes(w.pages, slog.New(slog.DiscardHandler))
@@ -40,6 +40,12 @@ func TestRoutes(t *testing.T) {
 	}
 	_, ticket, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")
 	connect := `{"requestContext": {"eventType": "CONNECT", "routeKey": "$connect", "connectionId": "c1"}, "queryStringParameters": {"ticket": "` + ticket + `"}}`
+	table := &unreadable{kept: w.pages.Connections, err: errors.New("throttled")}
+	w.pages.Connections = table
+	if got := call(connect); got != http.StatusServiceUnavailable {
+		t.Errorf("connecting while the table cannot be read gives %d", got)
+	}
+	table.err = nil
 	for _, want := range []int{http.StatusOK, http.StatusForbidden} {
 		if got := call(connect); got != want {
 			t.Errorf("connecting gives %d, want %d", got, want)
@@ -67,7 +73,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestHeartbeat checks that heartbeats only report their age and send no hints.
+// TestHeartbeat checks that heartbeats only report their age, and neither send hints nor read the
+// table. Another item that was written is a reason to read it, and the batch fails without it.
 func TestHeartbeat(t *testing.T) {
 	w := newWorld(t)
 	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan"], "inbox": true`)
@@ -77,6 +84,8 @@ func TestHeartbeat(t *testing.T) {
 		keys.PK: events.NewStringAttribute(keys.HeartbeatKey().PK), keys.SK: events.NewStringAttribute(keys.HeartbeatKey().SK),
 	}
 	beat.Change.ApproximateCreationDateTime.Time = time.Now().Add(-90 * time.Second)
+	table := &unreadable{kept: w.hints.Connections, err: errors.New("throttled")}
+	w.hints.Connections = table
 	take := live.Taker(w.hints, metrics.New(&out, "prod", time.Now))
 	must.Do(t, take(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{beat}}))
 	ann.still(t)
@@ -89,6 +98,13 @@ func TestHeartbeat(t *testing.T) {
 	must.Do(t, take(t.Context(), events.DynamoDBEvent{}))
 	if out.Len() > 0 {
 		t.Errorf("without a heartbeat reported is %s", &out)
+	}
+	annotation := keys.Annotation(w.document(t, "plan"), "a")
+	beat.Change.Keys = map[string]events.DynamoDBAttributeValue{
+		keys.PK: events.NewStringAttribute(annotation.PK), keys.SK: events.NewStringAttribute(annotation.SK),
+	}
+	if err := take(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{beat}}); !errors.Is(err, table.err) {
+		t.Errorf("where the table cannot be read: %v", err)
 	}
 }
 

@@ -484,6 +484,13 @@ func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) 
 	return u.kept.Watchers(ctx, acct, org, doc, user)
 }
 
+func (u *unreadable) TakeTicket(ctx context.Context, acct, id string) (collab.Watch, bool, error) {
+	if u.err != nil {
+		return collab.Watch{}, false, u.err
+	}
+	return u.kept.TakeTicket(ctx, acct, id)
+}
+
 // noAccounts is a table whose accounts cannot be read.
 type noAccounts struct{}
 
@@ -728,7 +735,7 @@ func (w *world) document(t testing.TB, id string) collab.DocumentRef {
 	return doc
 }
 
-// TestRefused checks that the next hint ends the connections to something disabled.
+// TestRefused checks that the next hint ends the connections to something disabled or deleted.
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, test := range []struct{ path, data string }{
@@ -752,6 +759,11 @@ func TestRefused(t *testing.T) {
 		p.expect(t, "")
 		disable(false)
 	}
+	p, written := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`), []keys.Key{keys.Annotation(w.document(t, "plan"), "a")}
+	w.post(t, "acme", "/v2/organizations/documents/delete", `{"organizationId": "org", "documentIds": ["plan"]}`)
+	w.clock.move(directory.CacheTTL)
+	must.Do(t, w.hints.Take(t.Context(), written))
+	p.expect(t, "")
 }
 
 // TestSilentProvider checks that connections stay, with hints, while the permission provider gives

@@ -13,6 +13,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
@@ -71,6 +72,24 @@ func TestLostAnswer(t *testing.T) {
 		got, err := others.Organizations(t.Context(), "acct", []string{"org"})
 		if err != nil || len(got) != 1 || got[0].Name != "new"+strings.Repeat("er", writers) {
 			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// TestRepeatedChange: the repetition of a request keeps the changes that others made since.
+func TestRepeatedChange(t *testing.T) {
+	s := newStore(t)
+	first := storetest.Request(noon)
+	for _, step := range []struct {
+		req        *request.Request
+		name, want string
+	}{{first, "a", "a"}, {storetest.Request(noon), "b", "b"}, {storetest.Again(first), "a", "b"}} {
+		must.Do(t, s.ChangeOrganizations(t.Context(), step.req, []string{"org"}, true, func(_ int, o *collab.Organization) error {
+			o.Name = step.name
+			return nil
+		})[0])
+		if got, err := s.Organizations(t.Context(), "acct", []string{"org"}); err != nil || len(got) != 1 || got[0].Name != step.want {
+			t.Errorf("named %s: %+v, %v", step.name, got, err)
 		}
 	}
 }

@@ -65,6 +65,47 @@ func TestKnown(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
 	}
+	plain.putOrganization(t, collab.Organization{ID: "org", Lifetime: collab.Lifetime{Incarnation: 7}})
+	now = start.Add(3 * CacheTTL)
+	if org, err := s.OpenOrganization(t.Context(), "acct", "org"); err != nil || org.Incarnation != 7 {
+		t.Errorf("the next incarnation is opened as %+v, %v", org, err)
+	}
+}
+
+// TestOpenInFolder opens documents directly in a folder, without disabled ones.
+func TestOpenInFolder(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for _, folder := range []string{"f", "gone"} {
+		s.putFolder(t, folder, collab.RootFolder)
+	}
+	s.putDocument(t, "a", "f")
+	s.putDocument(t, "off", "f")
+	s.putDocument(t, "b", "")
+	s.putDocument(t, "c", "gone")
+	must.Do(t, storetest.ChangeDocument(t.Context(), s, acme.Document("off"), func(d *collab.Document) { d.Disabled = true }))
+	must.Do(t, s.ChangeFolder(t.Context(), storetest.Request(noon), acme, "gone", func(f *collab.Folder) { f.DeletedAt = 1 }))
+	for folder, want := range map[string][]string{"": {"a", "b", "c"}, "f": {"a"}, collab.RootFolder: {"b"}, "gone": nil, "none": nil} {
+		_, list, err := s.Open(t.Context(), "acct", "org", folder, []string{"a", "off", "b", "c"})
+		var got []string
+		for _, doc := range list {
+			got = append(got, doc.Document)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || (collab.CodeOf(err) == collab.NotFound) != (want == nil) {
+			t.Errorf("in folder %q: %v (-want +got):\n%s", folder, err, diff)
+		}
+	}
+	for limit, end := range map[int]string{0: "", 1: "a"} {
+		list, last, _, err := s.ListDocuments(t.Context(), acme, "f", "", limit)
+		if err != nil || len(list) != 1 || list[0].Document != "a" || last != end {
+			t.Errorf("listed by %d are %+v up to %q, %v", limit, list, last, err)
+		}
+	}
+	for _, create := range []collab.CreateFlags{{}, {Document: true}} {
+		if code := codeOf(s.OpenDocument(t.Context(), "acct", "org", "off", create)); code != collab.FailedPrecondition {
+			t.Errorf("a disabled document opens with %q", code)
+		}
+	}
 }
 
 // TestOpenCalls: opening takes one round trip, none if all is cached, two if something is missing.

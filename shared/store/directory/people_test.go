@@ -69,6 +69,117 @@ func testFolderTree(t *testing.T, s *Store) {
 	}
 }
 
+// TestAddFolders checks that a folder needs its parent, has a place within ten levels, is not added
+// while the contents of a deleted one are being deleted, and is listed in its parent.
+func TestAddFolders(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	parent := collab.RootFolder
+	for i := range collab.MaxFolderDepth {
+		s.putFolder(t, fmt.Sprint(i), parent)
+		parent = fmt.Sprint(i)
+	}
+	s.putFolder(t, "deleted", collab.RootFolder)
+	job := collab.TaskRef{Kind: collab.JobTask, Account: "acct", ID: "job"}
+	must.Do(t, s.ChangeFolder(t.Context(), storetest.Request(noon), acme, "deleted", func(f *collab.Folder) { f.DeletedAt, f.Emptying = 1, job.ID }))
+	for _, test := range []struct {
+		id, parent string
+		deleting   bool
+		want       collab.Code
+	}{
+		{"a", "none", false, collab.NotFound},
+		{"a", "deleted", false, collab.NotFound},
+		{"a", parent, false, collab.FailedPrecondition},
+		{"a", "8", false, ""},
+		{"deleted", collab.RootFolder, true, collab.Unavailable},
+		{"deleted", collab.RootFolder, false, ""},
+	} {
+		it := store.NewItem(keys.Task(job))
+		it[keys.State] = store.Text(fmt.Sprintf(`{"deleting":%v}`, test.deleting))
+		must.Do(t, s.Put(t.Context(), it))
+		err := s.AddFolders(t.Context(), storetest.Request(noon), acme, []collab.Folder{{ID: test.id, Parent: test.parent}})[0]
+		storetest.WantCode(t, test.id+" in "+test.parent, err, test.want)
+	}
+	err := s.ChangeFolder(t.Context(), storetest.Request(noon), acme, "0", func(f *collab.Folder) { f.Parent = "deleted" })
+	storetest.WantCode(t, "ten levels in a folder", err, collab.FailedPrecondition)
+	top := storetest.WalkPages(t, 1, func(after string) ([]collab.Folder, string, error) {
+		return s.FoldersIn(t.Context(), acme, collab.RootFolder, after, 1)
+	}, func(f collab.Folder) string { return f.ID })
+	if diff := cmp.Diff([]string{"0", "deleted"}, top); diff != "" {
+		t.Errorf("at the top: %s", diff)
+	}
+}
+
+// TestUndeliverable checks that a mark says nothing about other addresses, gives way to a later
+// report, and counts only while the user is stored with the address.
+func TestUndeliverable(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", "")
+	for _, report := range []struct {
+		email string
+		at    collab.Millis
+		want  bool
+	}{{"a@example.com", 10, true}, {"a@example.com", 11, false}, {"b@example.com", 9, false}, {"b@example.com", 12, true}} {
+		u := collab.Undeliverable{UserID: "u05", Email: report.email, Reason: collab.EmailBounced, Time: report.at}
+		if marked, err := s.MarkUndeliverable(t.Context(), acme, u); err != nil || marked != report.want {
+			t.Errorf("%+v: %v, %v", report, marked, err)
+		}
+	}
+	users := []collab.User{{UserID: "u05", Email: new("b@example.com")}, {UserID: "u06", Email: new("b@example.com")}, {UserID: "u05", Email: new("a@example.com")}}
+	for range fewMarks {
+		users = append(users, collab.User{UserID: "u04", Email: new("a@example.com")})
+	}
+	for _, n := range []int{3, len(users)} {
+		all, err := s.Undeliverable(t.Context(), acme, users[:n])
+		if err != nil || len(all) != 1 || all["u05"].Email != "b@example.com" {
+			t.Errorf("of %d: %+v, %v", n, all, err)
+		}
+		other, err := s.Undeliverable(t.Context(), acme, users[1:n])
+		if err != nil || len(other) != 0 {
+			t.Errorf("of %d others: %+v, %v", n-1, other, err)
+		}
+	}
+	for _, step := range []struct {
+		in    collab.Resource
+		email string
+		want  collab.EmailState
+	}{{inAcme, "a@example.com", ""}, {inPlan, "b@example.com", collab.EmailBounced}} {
+		must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), step.in, []string{"u05"}, true, func(_ int, m *collab.Member) { m.Email = &step.email })[0])
+		if state, err := s.EmailState(t.Context(), acme, "u05"); err != nil || state != step.want {
+			t.Errorf("with %s: %q, %v", step.email, state, err)
+		}
+	}
+}
+
+// TestFolderMeanwhile checks that the first move of folders, or a deletion, makes a concurrent move
+// into it and an addition to it fail.
+func TestFolderMeanwhile(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for _, folder := range []string{"a", "b"} {
+		s.putFolder(t, folder, collab.RootFolder)
+	}
+	change := func(s *Store, id string, change func(*collab.Folder)) error {
+		return s.ChangeFolder(t.Context(), storetest.Request(noon), acme, id, change)
+	}
+	into := func(parent string) func(*collab.Folder) { return func(f *collab.Folder) { f.Parent = parent } }
+	overtaken := func(meanwhile func()) *Store {
+		return New(storetest.Watched(t, s.Table, func(operation, _ string) *http.Response {
+			if f := meanwhile; f != nil && strings.HasSuffix(operation, "TransactWriteItems") {
+				meanwhile = nil
+				f()
+			}
+			return nil
+		}))
+	}
+	slower := overtaken(func() { must.Do(t, change(s, "b", into("a"))) })
+	storetest.WantCode(t, "a move into a folder that was moved into it", change(slower, "a", into("b")), collab.FailedPrecondition)
+	slower = overtaken(func() { must.Do(t, change(s, "b", func(f *collab.Folder) { f.DeletedAt = 1 })) })
+	err := slower.AddDocuments(t.Context(), storetest.Request(noon), acme, "b", []string{"d"}, func(int, *collab.Document) error { return nil })[0]
+	storetest.WantCode(t, "an addition to a folder that was deleted", err, collab.NotFound)
+}
+
 // TestFindMembers finds the users of each level once and in order, in pages of any size.
 func TestFindMembers(t *testing.T) { storetest.OnEach(t, New, testFindMembers) }
 
@@ -248,7 +359,9 @@ func TestDeletedIsGone(t *testing.T) {
 		s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound,
 	)
 	storetest.WantCode(t, "added at once", add(), collab.Unavailable)
-	now = now.Add(CacheTTL + 2*time.Second)
+	now = now.Add(CacheTTL + staleRead + store.ClockSkew - 1)
+	storetest.WantCode(t, "added while processes may trust it", add(), collab.Unavailable)
+	now = now.Add(1)
 	must.Do(t, add())
 	found, err := s.DocumentsByID(ctx, acme, []string{"d"})
 	if err != nil || len(found) != 1 || found[0].Name != "new" || found[0].Metadata != nil || found[0].Incarnation != now.UnixMilli() {
@@ -256,6 +369,30 @@ func TestDeletedIsGone(t *testing.T) {
 	}
 	if may(doc) || may(found[0].Ref(acme)) {
 		t.Error("a grant on what was deleted holds")
+	}
+	present, next, latest := found[0].Ref(acme), acme, acme.Document("d")
+	next.Incarnation, latest.Incarnation = 9, collab.AnyIncarnation
+	must.Do(t, s.CheckOrganization(ctx, acme))
+	storetest.WantCode(t, "another incarnation of the organization", s.CheckOrganization(ctx, next), collab.NotFound)
+	for _, test := range []struct {
+		org    collab.OrganizationRef
+		doc    collab.DocumentRef
+		issued collab.Millis
+		want   bool
+	}{
+		{acme, doc, now.UnixMilli(), false},
+		{acme, present, now.UnixMilli(), true},
+		{acme, latest, now.UnixMilli(), true},
+		{next, next.Document("d"), now.UnixMilli(), false},
+		{next, latest, now.UnixMilli(), false},
+		{acme, present, now.UnixMilli() - 60_000, false},
+	} {
+		of, err := s.Standings(ctx, test.org, collab.StandingQuery{
+			Users: []string{"ann"}, Documents: []collab.DocumentRef{test.doc}, Person: &collab.Person{UserID: "ann", IssuedAt: test.issued},
+		})
+		if must.Do(t, err); of.Documents[0][0].There != test.want {
+			t.Errorf("%+v: %+v", test, of.Documents[0][0])
+		}
 	}
 	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.DeletedAt = now.UnixMilli() })
 	must.Do(t, err)
@@ -418,6 +555,13 @@ func TestStillRemoved(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].GrantOnly {
 		t.Errorf("the removals are %+v, %v", list, err)
 	}
+	earlier := Removal{User: "eve", At: list[0].At - 1}
+	if added, err := s.RestoreRemoval(t.Context(), in, earlier); added || err != nil {
+		t.Errorf("an earlier imported removal: %v, %v", added, err)
+	}
+	s.addMembers(t, in, "eve")
+	_, err = s.RestoreRemoval(t.Context(), in, later)
+	storetest.WantCode(t, "an imported removal of one who is there", err, collab.AlreadyExists)
 }
 
 // TestGrantEndsRemoval checks that a grant ends the removal that the deletion of an earlier one has
@@ -445,5 +589,58 @@ func TestGrantEndsRemoval(t *testing.T) {
 		removals(1)
 		add()
 		removals(0)
+	}
+}
+
+// TestPreferencesOfDeleted checks that a list has preferences of the organization and of documents,
+// and that those of a deleted document do not hold for the next one with its id.
+func TestPreferencesOfDeleted(t *testing.T) {
+	organization := collab.UserPreferences{User: "ann", Preferences: collab.Preferences{Inbox: collab.PreferMine}}
+	further := collab.UserPreferences{
+		User: "ann", Document: "plan", Preferences: collab.Preferences{Email: collab.PreferNone, Further: map[string]collab.Preference{"chat": collab.PreferAll}},
+	}
+	plain := further
+	plain.Further = nil
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for i, step := range []struct {
+		incarnation int64
+		set         *collab.UserPreferences
+		want        []collab.UserPreferences
+	}{
+		{1, &organization, []collab.UserPreferences{organization}},
+		{1, &further, []collab.UserPreferences{organization, further}},
+		{1, &plain, []collab.UserPreferences{organization, further}}, // further channels are kept
+		{2, nil, []collab.UserPreferences{organization}},
+		{2, &plain, []collab.UserPreferences{organization, plain}},
+	} {
+		must.Do(t, storetest.ChangeDocument(t.Context(), s, acme.Document("plan"), func(d *collab.Document) { d.Incarnation = step.incarnation }))
+		s := New(s.Table) // empty cache
+		if p := step.set; p != nil {
+			var documents []string
+			if p.Document != "" {
+				documents = []string{p.Document}
+			}
+			must.Do(t, s.SetPreferences(t.Context(), acme, []string{"ann"}, documents, p.Preferences))
+		}
+		var list []collab.UserPreferences
+		for at := new(collab.PreferencePosition); at != nil; {
+			page, next, err := s.ListPreferences(t.Context(), acme, *at, 1)
+			must.Do(t, err)
+			list, at = append(list, page...), next
+		}
+		if diff := cmp.Diff(step.want, list); diff != "" {
+			t.Errorf("step %d, listed (-want +got):\n%s", i, diff)
+		}
+		var want collab.Preferences
+		if len(step.want) > 1 {
+			want = step.want[1].Preferences
+		}
+		doc := acme.Document("plan")
+		doc.Incarnation = step.incarnation
+		got, err := s.UserPreferences(t.Context(), doc, []string{"ann"})
+		if diff := cmp.Diff(want, got["ann"].Document); err != nil || diff != "" {
+			t.Errorf("step %d: %v (-want +got):\n%s", i, err, diff)
+		}
 	}
 }

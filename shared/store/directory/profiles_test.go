@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
@@ -69,9 +70,10 @@ func TestProfilesBound(t *testing.T) {
 }
 
 // TestProfilesForgotten checks that each change of a user makes the process read the user's profile
-// again, and nobody else's.
+// again, and nobody else's, and that it reads all of them again after a minute.
 func TestProfilesForgotten(t *testing.T) {
-	s := New(storetest.New(t))
+	now := noon
+	s := New(storetest.New(t).At(func() time.Time { return now }))
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putDocument(t, "d", "")
 	org, on := collab.Resource{OrganizationRef: acme}, acme.Document("d").Resource()
@@ -108,6 +110,9 @@ func TestProfilesForgotten(t *testing.T) {
 				t.Errorf("ann takes %d calls, bob %d", ann, bob)
 			}
 		})
+	}
+	if now = now.Add(time.Minute); read("bob") == 0 {
+		t.Error("after a minute, bob takes no calls")
 	}
 }
 

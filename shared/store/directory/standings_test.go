@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
@@ -156,8 +157,9 @@ func testRemoved(t *testing.T, s *Store) {
 		now := s.Millis()
 		before, _ := s.seeing(t, doc)
 		must.Do(t, s.BringBack(t.Context(), ref, map[string]collab.Millis{"bob": now - 60_000, "ann": now + 60_000}))
+		must.Do(t, s.WithDisabled().BringBack(t.Context(), ref, map[string]collab.Millis{"bob": now + 60_000}))
 		if after, _ := s.seeing(t, doc); !slices.Equal(before[doc], after[doc]) {
-			t.Errorf("an old comment of theirs brings them back: %v, before %v", after, before)
+			t.Errorf("an old or imported comment of theirs brings them back: %v, before %v", after, before)
 		}
 		must.Do(t, s.BringBack(t.Context(), ref, map[string]collab.Millis{"bob": now + 60_000}))
 	}
@@ -209,6 +211,20 @@ func testRemoved(t *testing.T, s *Store) {
 	s.addMembers(t, inTop, "bob")
 	s.removeMembers(t, inTop, "bob")
 	wants("removed from a folder: its access type decides", people, people)
+	s.addMembers(t, inPlan, "bob")
+	must.Do(t, s.DeleteGrants(t.Context(), "bob", []collab.Resource{inAcme, inPlan}))
+	wants("without grants: the access type decides", people, people)
+
+	s.addMembers(t, inAcme, "bob")
+	s.removeMembers(t, inAcme, "bob")
+	adds("other")
+	s.removeMembers(t, inOther, "bob")
+	wants("removed from what a comment has opened", both, both)
+	if list, err := s.RemovalsOf(t.Context(), inOther, []string{"bob"}); err != nil || len(list) != 1 || list[0].Opened {
+		t.Errorf("the removals are %+v, %v", list, err)
+	}
+	s.addMembers(t, inOther, "bob")
+	s.addMembers(t, inAcme, "bob")
 
 	s.removeMembers(t, inAcme, "bob")
 	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
@@ -218,6 +234,17 @@ func testRemoved(t *testing.T, s *Store) {
 	wants("removed, and then erased by a job of before", both, both)
 	if _, units := s.seeing(t, "plan"); units > 2+3+1.5 {
 		t.Errorf("%v units for three people where some were removed", units)
+	}
+	s.addMembers(t, inAcme, "bob")
+	must.Do(t, s.EndAccess(t.Context(), acme, []string{"bob"}, s.Millis()-60_000))
+	wants("erased by a job of before the addition", people, people)
+	s.removeMembers(t, inAcme, "bob")
+	s.grant(t, "bob", inPlan, 0)
+	must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(s.Now()), acme, "g", []string{"bob"})[0])
+	must.Do(t, s.EndAccess(t.Context(), acme, []string{"bob"}, s.Millis()-60_000))
+	wants("erased by a job of before the grant", people, both)
+	if users, err := s.GroupUsers(t.Context(), acme, "g", "", 1); err != nil || len(users) != 1 {
+		t.Errorf("the group has %v, %v", users, err)
 	}
 }
 
@@ -232,5 +259,64 @@ func TestBringBackCostsNothing(t *testing.T) {
 		must.Do(t, s.BringBack(ctx, ref, map[string]collab.Millis{"ann": s.Millis()}))
 	}); n != 0 {
 		t.Errorf("%d calls", n)
+	}
+}
+
+// TestResting checks that a removal rests while a grant lasts, and hides again afterwards.
+func TestResting(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", "")
+	later := New(s.Table.At(func() time.Time { return s.Now().Add(2 * time.Hour) }))
+	for _, in := range []collab.Resource{inAcme, inPlan} {
+		s.addMembers(t, in, "bob")
+		s.removeMembers(t, in, "bob")
+		s.grant(t, "bob", in, s.Millis()/1000+3600)
+		now, _ := s.seeing(t, "plan")
+		afterwards, _ := later.seeing(t, "plan")
+		if diff := cmp.Diff([][]string{people, {"ann", "cid"}}, [][]string{now["plan"], afterwards["plan"]}); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", in, diff)
+		}
+		s.addMembers(t, in, "bob")
+		s.grant(t, "bob", in, 0)
+	}
+}
+
+// TestMayNameGroups checks that only members may list groups, as long as they are.
+func TestMayNameGroups(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.addMembers(t, inAcme, "ann")
+	s.grant(t, "bob", inAcme, 1)
+	for user, want := range map[string]bool{"ann": true, "bob": false, "cid": false} {
+		if may, err := s.MayNameGroups(t.Context(), acme, user, s.Millis()); err != nil || may != want {
+			t.Errorf("%s: %v, %v", user, may, err)
+		}
+	}
+}
+
+// TestIsRemoved checks that only a grant that holds opens something to a removed user.
+func TestIsRemoved(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", "")
+	s.addMembers(t, inAcme, "bob")
+	s.removeMembers(t, inAcme, "bob")
+	for _, step := range []struct {
+		do   func()
+		want bool
+	}{
+		{func() {
+			must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(s.Now()), acme, "g", []string{"bob"})[0])
+		}, true},
+		{func() { s.grant(t, "bob", inPlan, 1) }, true},
+		{func() { s.grant(t, "bob", inPlan, 0) }, false},
+	} {
+		step.do()
+		for _, process := range []*Store{s, New(s.Table)} {
+			if removed, err := process.IsRemoved(t.Context(), acme, "bob"); err != nil || removed != step.want {
+				t.Errorf("removed: %v, %v; want %v", removed, err, step.want)
+			}
+		}
 	}
 }

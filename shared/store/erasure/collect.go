@@ -10,12 +10,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// Limits of one call of Collect.
-const (
-	mostLooked      = 10_000 // items
-	mostLookedBytes = 10_000_000
-)
-
 var shown = map[*keys.Kind]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
 	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true, keys.AFollowersList: true,
@@ -29,7 +23,7 @@ func (s *Store) Collect(
 	ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
 ) (next *collab.PersonalPosition, err error) {
 	items, bytes := 0, 0
-	more := func() bool { return items < mostLooked && bytes < mostLookedBytes }
+	more := func() bool { return items < s.looked && bytes < s.lookedBytes }
 	if !from.Walked {
 		at := store.From(keys.AnOrganization, keys.PartsOf(org, collab.AnOrganization, org.Organization, org.Incarnation))
 		if from.Walk != nil {

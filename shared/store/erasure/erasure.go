@@ -33,11 +33,21 @@ type Store struct {
 	skew    time.Duration // store.ClockSkew, except in tests
 	queries int           // queries of a step; 0 for the default
 	inOne   int           // organizations in which a request ends access itself
+
+	looked, lookedBytes int // limits of one call of Collect
 }
+
+// Limits of one call of Collect.
+const (
+	mostLooked      = 10_000 // items
+	mostLookedBytes = 10_000_000
+)
 
 // New returns a Store for the directory of threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
-	return &Store{Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000}
+	return &Store{
+		Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000, looked: mostLooked, lookedBytes: mostLookedBytes,
+	}
 }
 
 // begins is the wait of a job. No request takes longer than 30 s, so writes of earlier requests are

@@ -510,7 +510,10 @@ func TestRemovalOutlives(t *testing.T) {
 			t.Errorf("the mark of the erasure expires %v after it", left)
 		}
 	}
+	folder, err := w.OpenFolder(t.Context(), w.request(), doc.OrganizationRef, "left", false)
+	w.must(err)
 	for what, left := range map[string]time.Duration{
+		"an earlier users/delete at a folder":       mark("users/delete at a folder", keys.RemovedFromFolder(folder, person), ""),
 		"an earlier users/delete":                   mark("users/delete", keys.Removed(other.OrganizationRef, person), ""),
 		"an earlier users/delete at a document":     mark("users/delete at a document", keys.RemovedFrom(doc, person), ""),
 		"a users/delete at a document after it all": mark("a later users/delete", keys.RemovedFrom(late, person), person),
@@ -572,8 +575,23 @@ func TestAddedAgain(t *testing.T) {
 	w.must(w.AddGrants(t.Context(), w.request(), person, at, []collab.Grant{{Role: collab.RoleViewer}}))
 	w.must(w.AddGroupUsers(t.Context(), w.request(), org, "g", []string{person})[0])
 	w.thread(doc, "new", nil, comment(1, person, "new words"))
+	_, err := w.threads.AddComments(t.Context(), w.request(), doc, "of the person", collab.NewComments{Comments: []collab.Comment{comment(5, person, "new words")}})
+	w.must(err)
+	w.notify(doc, "new-of-them", w.user(person), nil, "bob")
+	w.notify(doc, "new-to-them", w.user("bob"), nil, person)
 	w.must(w.SetPreferences(t.Context(), org, []string{person}, nil, collab.Preferences{Inbox: collab.PreferAll}))
 	w.run(job)
+	found, err := w.threads.Comments(t.Context(), doc, "of the person", []int64{1, 3, 4, 5})
+	if last := found[5]; err != nil || len(found) != 4 || last.AuthorID != person || found[4].AuthorID != collab.ErasedUser {
+		t.Errorf("comments %+v, %v", found, err)
+	}
+	if _, err := w.inbox.Notification(t.Context(), org, "new-of-them"); err != nil {
+		t.Error(err)
+	}
+	list, _, err := w.inbox.Notifications(t.Context(), org, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: person}}, "", 10)
+	if err != nil || len(list) == 0 || list[0].ID != "new-to-them" || list[0].ReadAt == 0 {
+		t.Errorf("their inbox has %+v, %v", list, err)
+	}
 	th, err := w.threads.RecentComments(t.Context(), doc, "new", 2, 10)
 	if err != nil || th == nil || th.CreatorID != person || len(th.Comments) != 1 || *th.Comments[0].Text != "new words" {
 		t.Errorf("%+v, %v", th, err)
@@ -590,9 +608,63 @@ func TestAddedAgain(t *testing.T) {
 	if err != nil || len(users) != 1 {
 		t.Errorf("the group has %v, %v", users, err)
 	}
-	found, err := w.Standings(t.Context(), org, collab.StandingQuery{Users: []string{person}, Documents: []collab.DocumentRef{doc}})
-	if w.must(err); !found.Documents[0][0].Viewer(w.Millis()).May {
+	standings, err := w.Standings(t.Context(), org, collab.StandingQuery{Users: []string{person}, Documents: []collab.DocumentRef{doc}})
+	if w.must(err); !standings.Documents[0][0].Viewer(w.Millis()).May {
 		t.Error("they may not see the document")
+	}
+}
+
+// TestAddedMeanwhile checks that the job keeps an item that is written again, and a removal that is
+// made again, between its read and its write.
+func TestAddedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	doc := w.document("acme", "plan")
+	org := doc.OrganizationRef
+	prefer := func(p collab.Preference) {
+		w.must(w.SetPreferences(t.Context(), org, []string{person}, nil, collab.Preferences{Inbox: p}))
+	}
+	remove := func() {
+		in := collab.Resource{OrganizationRef: org, Document: doc}
+		w.must(w.ChangeMembers(t.Context(), w.request(), in, []string{person}, true, func(int, *collab.Member) {})[0])
+		w.must(w.DeleteMembers(t.Context(), w.request(), in, []string{person})[0])
+	}
+	prefer(collab.PreferMine)
+	remove()
+	job := w.erase([]string{person})
+	removed := keys.RemovedFrom(doc, person)
+	again := map[string]func(){keys.OrganizationPreference(org, person).SK: func() { prefer(collab.PreferNone) }, removed.SK: remove}
+	var mu sync.Mutex
+	next := func(body string) func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for sk, do := range again {
+			if strings.Contains(body, `"`+sk+`"`) {
+				delete(again, sk)
+				return do
+			}
+		}
+		return nil
+	}
+	slow := storetest.Watched(t, w.table, func(operation, body string) *http.Response {
+		if strings.Contains(operation, "Get") || strings.HasSuffix(operation, "Query") {
+			return nil
+		}
+		if do := next(body); do != nil {
+			do()
+		}
+		return nil
+	})
+	newWorld(t, w.table, slow, w.now).run(job)
+	p, _, err := w.OrganizationPreferences(t.Context(), org, person)
+	if err != nil || p.Inbox != collab.PreferNone {
+		t.Errorf("preferences %+v, %v", p, err)
+	}
+	if it, err := w.Get(t.Context(), removed); err != nil || it.Text(keys.RemovedUser) != person {
+		t.Errorf("the removal is %v, %v", it, err)
+	}
+	if len(again) > 0 {
+		t.Errorf("not written are %v", slices.Collect(maps.Keys(again)))
 	}
 }
 
@@ -602,7 +674,7 @@ var clock sync.Mutex
 // TestAccessEnds: access ends in each of 31 organizations, in the request or in the job.
 func TestAccessEnds(t *testing.T) {
 	t.Parallel()
-	for _, inOne := range []int{1000, 5} {
+	for inOne, cutOff := range map[int]bool{31: true, 30: false, 5: false} {
 		w := begin(t)
 		w.jobs.Erasure.Bound(0, inOne)
 		for n := range 31 {
@@ -610,7 +682,14 @@ func TestAccessEnds(t *testing.T) {
 			w.must(w.AddGrants(t.Context(), w.request(), person, []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}},
 				[]collab.Grant{{Role: collab.RoleEditor}}))
 		}
-		w.run(w.erase([]string{person}))
+		request := w.request()
+		id, err := w.jobs.Erasure.Erase(t.Context(), request, []string{person}, nil)
+		w.must(err)
+		atOnce := slices.Contains(request.Tasks(), outbox.JobTask("acct", id))
+		if job, err := w.jobs.Outbox.Job(t.Context(), "acct", id); err != nil || job.Erasure.CutOff != cutOff || atOnce == cutOff {
+			t.Errorf("%d in a request: the job continues at once: %v, %+v, %v", inOne, atOnce, job.Erasure, err)
+		}
+		w.run(id)
 		if left := w.found(); len(left) > 0 {
 			t.Errorf("%d in a request: %v", inOne, left)
 		}
@@ -706,5 +785,83 @@ func TestMentionInHTML(t *testing.T) {
 	want := "ask {{erased-user}} {{ or {{cid}} <p>ask {{erased-user}} {{erased-user}}</p>"
 	if got := *th.Comments[0].Text + " " + *th.Comments[0].HTML; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestCollect checks that pages of any size have all data of a user and none of others or in what
+// was deleted, and that a call looks at a limited number of items and of bytes.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.plant("acme")
+	doc, gone := w.document("acme", "plan"), w.document("acme", "gone")
+	w.thread(doc, "of others", nil, comment(1, "bob", "x"))
+	left := store.ItemOf(keys.Comment(doc, "of others", 9), comment(9, person, "x"))
+	left[keys.Birth] = store.Text("of a deleted thread")
+	w.must(w.Put(t.Context(), left))
+	w.thread(gone, "gone", nil, comment(1, person, "x"))
+	w.must(storetest.ChangeDocument(t.Context(), w.Store, gone, func(d *collab.Document) { d.DeletedAt = 1 }))
+	const notifications = 101 // more than are read at once
+	w.must(store.Each(t.Context(), notifications, func(ctx context.Context, i int) error {
+		n := collab.Notification{ID: fmt.Sprint("more", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: w.Millis()}
+		_, err := w.inbox.Derive(ctx, doc.OrganizationRef, n, nil)
+		return errors.Join(err, w.inbox.AddToInbox(ctx, doc.OrganizationRef, n, storetest.Placed(person)))
+	}))
+	collect := func(page int) (list []string, calls int) {
+		t.Helper()
+		for at := new(collab.PersonalPosition); at != nil; calls++ {
+			if calls > 1_000 {
+				t.Fatal("no end")
+			}
+			n := 0
+			var err error
+			at, err = w.jobs.Erasure.Collect(t.Context(), doc.OrganizationRef, person, *at, func(d collab.PersonalData) bool {
+				if n++; n > page {
+					return false
+				}
+				if a := d.Annotation; a != nil {
+					list = append(list, a.ID)
+				}
+				if c := d.Comment; c != nil {
+					list = append(list, fmt.Sprint(c.Annotation, " ", c.ID))
+				}
+				for _, r := range d.Reactions {
+					list = append(list, fmt.Sprint(r.Annotation, " ", r.Comment, r.Emoji))
+				}
+				if e := d.Notification; e != nil {
+					list = append(list, e.ID)
+				}
+				if d.Member != nil || d.Grant != nil || d.Group != "" || d.Preferences != nil || d.ReadState != nil {
+					list = append(list, "other")
+				}
+				return true
+			})
+			w.must(err)
+		}
+		return list, calls
+	}
+	all, calls := collect(1_000)
+	if calls != 1 {
+		t.Errorf("all take %d calls", calls)
+	}
+	var threads []string
+	for _, text := range all {
+		if strings.HasPrefix(text, "of ") || strings.HasPrefix(text, "alone") || text == "gone" || text == "deleted" {
+			threads = append(threads, text)
+		}
+	}
+	want := []string{"alone", "alone 1", "of bob", "of bob 1", "of bob 1👍", "of bob 1🎉", "of the person", "of the person 1", "of the person 3", "of the person 4"}
+	if diff := cmp.Diff(want, threads); diff != "" {
+		t.Errorf("threads (-want +got):\n%s", diff)
+	}
+	if n := len(all) - len(threads); n != notifications+12 {
+		t.Errorf("%d others: %q", n, all) // those to all are unwanted
+	}
+	for _, test := range []struct{ page, items, bytes, calls int }{{7, 10_000, 10_000_000, len(all) / 7}, {1_000, 1, 10_000_000, 2}, {1_000, 10_000, 1, 2}} {
+		w.jobs.Erasure.Look(test.items, test.bytes)
+		list, calls := collect(test.page)
+		if diff := cmp.Diff(all, list); diff != "" || calls < test.calls {
+			t.Errorf("%+v takes %d calls:\n%s", test, calls, diff)
+		}
 	}
 }

@@ -129,6 +129,10 @@ func testInbox(t *testing.T, s *Store) {
 			if diff := cmp.Diff([]string{"n03", "n07", "n20"}, got); diff != "" {
 				t.Errorf("by ids, pages of %d: %s", limit, diff)
 			}
+			q.After = 1_003 // the time of n07
+			if list, _, err := s.Notifications(ctx, org, q, "", 3); err != nil || len(list) != 2 || list[0].ID != "n07" {
+				t.Errorf("by ids, after a time: %v, %v", list, err)
+			}
 		}
 	}
 	document.Of = org.Document("other")
@@ -139,6 +143,86 @@ func testInbox(t *testing.T, s *Store) {
 	if got := s.inbox(t, org, "bob", 7); len(got) != 0 {
 		t.Errorf("of a deleted document: %v", got)
 	}
+	document.Of = org.Document("doc")
+	if list, _, err := s.Notifications(ctx, org, document, "", 10); err != nil || len(list) > 0 {
+		t.Errorf("of a deleted document: %v, %v", list, err)
+	}
+}
+
+// TestShown checks that lists and counts leave out entries that are hidden, deleted, replaced or
+// read, those of the user's own actions, and documents that do not count.
+func TestShown(t *testing.T) {
+	s := open(storetest.New(t))
+	ctx, org, bob := t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, storetest.Placed("bob")
+	add := func(id, actor string, at collab.Millis, toAll bool, to ...collab.Placement) collab.Notification {
+		n := notification(id, actor, at)
+		_, err := s.Derive(ctx, org, n, nil)
+		must.Do(t, err)
+		must.Do(t, s.AddToInbox(ctx, org, n, to))
+		if toAll {
+			must.Do(t, s.AddToInboxOfAll(ctx, org, n))
+		}
+		return n
+	}
+	hidden := collab.Placement{User: "bob", Hidden: true}
+	add("hidden", "ann", 1_000, false, hidden)
+	add("everyone's", "ann", 1_001, true, hidden)
+	must.Do(t, s.Withdraw(ctx, org, add("replaced", "ann", 1_002, false, bob...)))
+	add("replaced", "ann", 1_003, false)
+	deleted := add("deleted", "ann", 1_004, true)
+	must.Do(t, s.DeleteNotification(ctx, org, "bob", outbox.JobNotification{ID: "deleted", At: deleted.CreatedAt}))
+	add("own", "bob", 1_005, true)
+	add("first", "ann", 1_006, false, bob...)
+	add("second", "ann", 1_007, false, bob...)
+
+	counted := func(own, all bool) int {
+		t.Helper()
+		unread, _, err := s.Reader(org, "bob").Unread(ctx, "", func([]string) (map[string]bool, map[string]bool, error) {
+			return map[string]bool{"doc": own}, map[string]bool{"doc": all}, nil
+		})
+		must.Do(t, err)
+		return len(unread)
+	}
+	check := func(what string, count int, unread ...string) {
+		t.Helper()
+		if n := counted(true, true); n != count {
+			t.Errorf("%s, counted are %d", what, n)
+		}
+		q := ofUser("bob")
+		q.Unread = true
+		for _, limit := range []int{1, 2, 10} {
+			got := storetest.WalkPages(t, limit, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, limit)
+			}, func(e collab.InboxEntry) string { return e.ID })
+			if diff := cmp.Diff(unread, got); diff != "" {
+				t.Errorf("%s, unread in pages of %d: %s", what, limit, diff)
+			}
+		}
+		if diff := cmp.Diff([]string{"second", "first", "everyone's"}, s.inbox(t, org, "bob", 2)); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	check("at first", 4, "second", "first", "everyone's") // counts read only the lists, which keep the replaced one
+	if got := []int{counted(false, true), counted(true, false)}; !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("counted are %v", got)
+	}
+	preferences(s)["bob"] = collab.Preferences{Inbox: collab.PreferMine}
+	if n := counted(true, true); n != 3 {
+		t.Errorf("of what concerns him, counted are %d", n)
+	}
+	delete(preferences(s), "bob")
+	for _, id := range []string{"hidden", "deleted", "replaced", "own"} {
+		change := collab.NotificationChange{ID: id, Read: []string{"bob"}}
+		storetest.WantCode(t, id, s.ChangeNotification(ctx, storetest.Request(time.Now()), org, change), collab.NotFound)
+	}
+	must.Do(t, s.ReadUntil(ctx, org, "bob", 1_006))
+	must.Do(t, s.ReadUntil(ctx, org, "bob", 1_000)) // it stays
+	check("read until the first", 1, "second")
+	for _, id := range []string{"everyone's", "first"} {
+		change := collab.NotificationChange{ID: id, Of: collab.NotificationFilter{User: "bob"}, Unread: true}
+		must.Do(t, s.ChangeNotification(ctx, storetest.Request(time.Now()), org, change))
+	}
+	check("marked as unread", 3, "second", "first", "everyone's")
 }
 
 func TestChangeNotification(t *testing.T) { storetest.OnEach(t, open, testChangeNotification) }
@@ -270,6 +354,10 @@ func testDuplicateNotification(t *testing.T, s *Store) {
 			t.Errorf("%d: created %v, %v", i, created, err)
 		}
 	}
+	large := notification("large", "ann", 1_000)
+	large.Body = strings.Repeat("x", collab.MaxItemBytes)
+	_, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, large, nil, &collab.Event{Account: "acct", ID: "large", OrganizationID: "org"})
+	storetest.WantCode(t, "a large one", err, collab.InvalidArgument)
 	for pk, n := range map[string]int{keys.DocumentNotification(n.Document(org), 0, "").PK: 1, keys.Notification(org, n.ID).PK: 2} {
 		items, err := s.Query(t.Context(), store.Scan{PK: pk, Keys: store.Everything, Strong: true})
 		if err != nil || len(items) != n || items[0].Number(keys.Expires) == 0 {
@@ -332,11 +420,17 @@ func TestDeletedForOne(t *testing.T) {
 	if reached, err := s.Reached(ctx, org, n.CreatedAt, n.ID, []string{"bob"}); err != nil || reached["bob"].DeletedAt == 0 || reached["bob"].InInbox {
 		t.Errorf("%+v, %v", reached, err)
 	}
+	must.Do(t, s.DeleteNotification(ctx, org, "", outbox.JobNotification{ID: n.ID, At: n.CreatedAt - 1})) // another one
+	if _, err := s.Notification(ctx, org, n.ID); err != nil {
+		t.Error(err)
+	}
 	must.Do(t, s.DeleteNotification(ctx, org, "", of))
 	add(false)
 	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
 		t.Errorf("bob has %v", got)
 	}
+	n.CreatedAt++ // a later one with its id
+	add(true)
 }
 
 // TestWithdraw: a withdrawn notification can be derived again at another time. A withdrawal leaves
@@ -479,6 +573,25 @@ func TestThreadReadsMarked(t *testing.T) {
 		check(false)
 		read()
 		check(true)
+	}
+}
+
+// TestMentionsStay checks that reading threads without mentions leaves those unread, and that only
+// unread entries are notified.
+func TestMentionsStay(t *testing.T) {
+	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}
+	for i, mentioned := range []bool{false, true} {
+		n := notification(fmt.Sprint("n", i), "ann", int64(1_000+i))
+		n.AnnotationID = "thread"
+		_, err := s.Derive(t.Context(), org, n, nil)
+		must.Do(t, err)
+		to := []collab.Placement{{User: "bob", Mentioned: mentioned, Notices: map[string]string{"email": "e"}}}
+		must.Do(t, s.AddToInbox(t.Context(), org, n, to))
+	}
+	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", nil, false))
+	list, err := s.Reader(org, "bob").ToNotify(t.Context(), "", "email", "e")
+	if err != nil || list.Left() != 1 || len(list.Ended[WhySeen]) != 1 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -162,5 +163,86 @@ func TestAddedAfterLease(t *testing.T) {
 	added := s.Millis()
 	if due, err := s.Settle(t.Context(), c, task.Outcome{Added: added}); due != added || err != nil {
 		t.Errorf("next step at %d, %v", due, err)
+	}
+}
+
+// TestLeaseLost checks that a run whose lease another run has taken neither goes on, settles nor
+// fails, and that the other one still fails after an addition.
+func TestLeaseLost(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	s := task.New(storetest.New(t).At(func() time.Time { return now }))
+	claim := func(lease time.Duration) *task.Task {
+		t.Helper()
+		c, err := s.Claim(t.Context(), ref, lease)
+		if err != nil || c == nil {
+			t.Fatal(c, err)
+		}
+		return c
+	}
+	wake := func() {
+		t.Helper()
+		_, err := s.Write(t.Context(), s.Wake(ref, true))
+		must.Do(t, err)
+	}
+	wake()
+	runs := []*task.Task{claim(0), claim(lease)}
+	now = now.Add(lease)
+	last := claim(lease)
+	for _, c := range runs {
+		if ok, err := s.Advance(t.Context(), c, "old"); ok || err != nil {
+			t.Errorf("it goes on: %v, %v", ok, err)
+		}
+		if due, err := s.Settle(t.Context(), c, task.Outcome{Due: 1, Added: 1}); due != 0 || err != nil {
+			t.Errorf("it settles: %v, %v", due, err)
+		}
+	}
+	_, err := s.Fail(t.Context(), runs[1], "old")
+	must.Do(t, err)
+	wake()
+	if _, err := s.Fail(t.Context(), last, "last"); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Task(t.Context(), ref); err != nil || got.State != "" || got.Failure != "last" || got.Holder != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestLostSettle checks that a run whose answer is lost has settled.
+func TestLostSettle(t *testing.T) {
+	s := task.New(storetest.New(t))
+	_, err := s.Write(t.Context(), s.Wake(ref, true))
+	must.Do(t, err)
+	c, err := s.Claim(t.Context(), ref, lease)
+	must.Do(t, err)
+	lost := false
+	other := task.New(storetest.Through(t, s.Table, func(next aws.HTTPClient) aws.HTTPClient {
+		return storetest.Client(func(r *http.Request) (*http.Response, error) {
+			answer, err := next.Do(r)
+			if lost {
+				return answer, err
+			}
+			lost = true
+			return nil, errors.New("connection reset")
+		})
+	}))
+	if due, err := other.Settle(t.Context(), c, task.Outcome{Due: 7}); due != 7 || err != nil || !lost {
+		t.Errorf("next step at %d, %v", due, err)
+	}
+}
+
+// TestCanceled checks that a run whose process ends stores nothing.
+func TestCanceled(t *testing.T) {
+	s := task.New(storetest.New(t))
+	_, err := s.Write(t.Context(), s.Wake(ref, true))
+	must.Do(t, err)
+	for _, failure := range []error{nil, errors.New("down")} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Run(ctx, ref, time.Nanosecond, func(context.Context, *task.Task) (task.Outcome, error) {
+			cancel()
+			return task.Outcome{}, failure
+		})
+		if got, failed := s.Task(t.Context(), ref); err == nil || failed != nil || got == nil || got.Holder == "" || got.Failure != "" {
+			t.Errorf("%v: %v; %+v, %v", failure, err, got, failed)
+		}
 	}
 }

@@ -165,11 +165,18 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// TestNotDue: a task of a kind without leases is not claimed before it is due.
+// TestNotDue: a task of a kind without leases is not claimed, nor sent by the relay, before it is
+// due.
 func TestNotDue(t *testing.T) {
 	s := task.New(storetest.New(t))
-	_, err := s.Write(t.Context(), s.PutTask(&task.Task{TaskRef: event, Due: s.Millis() + time.Hour.Milliseconds()}))
+	due := s.Millis() + time.Hour.Milliseconds()
+	_, err := s.Write(t.Context(), s.PutTask(&task.Task{TaskRef: event, Due: due}))
 	must.Do(t, err)
+	for until, want := range map[collab.Millis]int{due - 1: 0, due: 1} {
+		if list := waiting(t, s, string(event.Kind), until); len(list) != want {
+			t.Errorf("until %d ms of its time: %v", until-due, list)
+		}
+	}
 	if c, err := s.Claim(t.Context(), event, 0); c != nil || err != nil {
 		t.Errorf("claimed %+v, %v", c, err)
 	}

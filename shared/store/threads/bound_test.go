@@ -2,11 +2,17 @@ package threads
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // limited returns a context with the bound of a person's request.
@@ -69,6 +75,73 @@ func TestBoundedCount(t *testing.T) {
 		if w.must(err); len(counts) != 1 || counts[0].Total != test.want.Total || counts[0].TotalIsAtLeast != test.want.TotalIsAtLeast ||
 			counts[0].UnreadAtLeast != test.want.UnreadAtLeast {
 			t.Errorf("within %.2f read units: %+v, want %+v", test.read, counts, test.want)
+		}
+	}
+}
+
+// TestCountBounds checks that a count examines a limited number of annotations, and looks into a
+// limited number of threads of all documents together.
+func TestCountBounds(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const threads = 31
+	must.Do(t, store.Each(t.Context(), threads-1, func(ctx context.Context, i int) error {
+		th := storetest.Thread(fmt.Sprint("b", i), "ann", 1)
+		if i < 2 {
+			th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"eve"}}
+		}
+		return w.AddAnnotation(ctx, newRequest(0), w.doc, th, collab.NewAnnotation{})
+	}))
+	eve := collab.Viewers{{User: "eve", May: true}}
+	for _, test := range []struct {
+		bound, limit int
+		viewers      collab.Viewers
+		want         collab.AnnotationCount
+	}{
+		{threads, threads, nil, collab.AnnotationCount{Total: threads, Unread: threads}},
+		{threads - 1, threads, nil, collab.AnnotationCount{Total: threads - 1, Unread: threads - 1, TotalIsAtLeast: true, UnreadAtLeast: true}},
+		{threads, threads - 1, nil, collab.AnnotationCount{Total: threads, Unread: threads - 1, UnreadAtLeast: true}},
+		{threads, threads, eve, collab.AnnotationCount{Total: threads, Unread: threads}},
+		{threads, 1, eve, collab.AnnotationCount{Total: threads - 1, Unread: 1, TotalIsAtLeast: true, UnreadAtLeast: true}},
+	} {
+		got, err := w.countIn(t.Context(), w.doc, nil, "bob", test.viewers, test.bound, test.limit)
+		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%d of %d, as %v: %v (-want +got):\n%s", test.limit, test.bound, test.viewers, err, diff)
+		}
+	}
+	docs := []collab.DocumentRef{w.doc}
+	for i := range mostLooked/(threads-1) - 1 {
+		docs = append(docs, w.doc.OrganizationRef.Document(fmt.Sprint("other", i)))
+	}
+	counts, err := w.Count(t.Context(), docs, nil, "bob", nil)
+	if want := (collab.AnnotationCount{Total: threads, Unread: threads - 1, UnreadAtLeast: true}); err != nil || counts[0] != want {
+		t.Errorf("in %d documents: %+v, %v", len(docs), counts[0], err)
+	}
+}
+
+// TestUnreadIn looks for a comment by another user behind three of the user: on the next page,
+// beyond the bytes that are read, and in a deleted thread with the same id.
+func TestUnreadIn(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	for _, test := range []struct {
+		thread, birth string
+		size          int
+		unread, sure  bool
+	}{{"small", "", 1, true, true}, {"large", "", 340_000, false, false}, {"again", "other", 1, false, true}} {
+		w.another(t, test.thread)
+		for i := range int64(3) {
+			c := storetest.Comment("bob", 0, 1_000*(i+1))
+			c.Text = new(strings.Repeat("x", test.size))
+			_, err := w.add(test.thread, c)
+			w.must(err)
+		}
+		k := headKey(w.doc, test.thread)
+		head, err := w.Get(t.Context(), k)
+		if w.must(err); test.birth != "" {
+			head[keys.AddedBy] = store.Text(test.birth)
+		}
+		unread, sure, err := w.unreadIn(t.Context(), k, head, "bob", 0)
+		if err != nil || unread != test.unread || sure != test.sure {
+			t.Errorf("%s: unread %v, sure %v, %v", test.thread, unread, sure, err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (s *Store) Count(
 	}
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
 		if who, ok := viewers[docs[i]]; sight == nil || ok && who.May() {
-			counts[i], err = s.countIn(ctx, docs[i], statuses, user, who, mostLooked/len(docs))
+			counts[i], err = s.countIn(ctx, docs[i], statuses, user, who, mostCounted, mostLooked/len(docs))
 		}
 		if err == collab.ErrRead {
 			counts[i].TotalIsAtLeast, counts[i].UnreadAtLeast, err = true, user != "", nil
@@ -43,8 +43,10 @@ func (s *Store) Count(
 	return counts, err
 }
 
+// countIn is Count for a document. It examines at most bound annotations, and looks into at most
+// limit threads.
 func (s *Store) countIn(
-	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, limit int,
+	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, bound, limit int,
 ) (n collab.AnnotationCount, err error) {
 	var states *readStates
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
@@ -69,12 +71,12 @@ func (s *Store) countIn(
 	for value := range max(1, len(p.values)) {
 		r := p.keyRange(doc, value)
 		scan := r.scan()
-		scan.Limit = mostCounted - examined + 1
+		scan.Limit = bound - examined + 1
 		for it, err := range s.Items(ctx, scan) {
 			if err != nil {
 				return n, err
 			}
-			if examined == mostCounted {
+			if examined == bound {
 				n.TotalIsAtLeast, n.UnreadAtLeast = true, user != ""
 				break
 			}

@@ -57,3 +57,32 @@ func TestFollow(t *testing.T) {
 		t.Errorf("levels %q", levels)
 	}
 }
+
+// TestLevels: at most collab.MaxFollows users have a level for a thread. A check that fails, or a
+// missing thread, leaves all as they are, and an import leaves levels that are set.
+func TestLevels(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	set := func(level collab.Level, check func(*collab.Annotation) error, ids []string, users ...string) error {
+		return w.SetLevel(t.Context(), newRequest(1_000), w.doc, ids, users, level, check)[0]
+	}
+	refuse := func(*collab.Annotation) error { return collab.Errorf(collab.PermissionDenied, "no") }
+	storetest.WantCode(t, "a check that fails", set(collab.LevelAll, refuse, []string{"a"}, "ann"), collab.PermissionDenied)
+	storetest.WantCode(t, "a missing thread", set(collab.LevelAll, nil, []string{"a", "none"}, "ann"), collab.NotFound)
+	before, err := w.RestoreLevels(t.Context(), newRequest(1_000), w.doc, "a", []string{"ann"}, []collab.Level{collab.LevelAll})
+	if err != nil || before[0] != collab.LevelDefault {
+		t.Errorf("levels before: %q, %v", before, err)
+	}
+	before, err = w.RestoreLevels(t.Context(), newRequest(1_000), w.doc, "a", []string{"ann"}, []collab.Level{collab.LevelNone})
+	if err != nil || before[0] != collab.LevelAll {
+		t.Errorf("levels before: %q, %v", before, err)
+	}
+	if th, err := w.RecentComments(t.Context(), w.doc, "a", 1, 1); err != nil || th.Follows.Of("ann") != collab.LevelAll {
+		t.Errorf("%+v, %v", th, err)
+	}
+	var users []string
+	for n := range collab.MaxFollows {
+		users = append(users, fmt.Sprint("u", n))
+	}
+	w.must(set(collab.LevelAll, nil, []string{"a"}, users[1:]...))
+	storetest.WantCode(t, "one more", set(collab.LevelAll, nil, []string{"a"}, users[0]), collab.ResourceExhausted)
+}

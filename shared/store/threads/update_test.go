@@ -3,6 +3,8 @@ package threads
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
@@ -28,6 +30,91 @@ func TestUpdateNotSelected(t *testing.T) {
 	not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
 	err := w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0]
 	storetest.WantCode(t, "not selected", err, collab.FailedPrecondition)
+}
+
+// TestUpdateNotNarrowed: a thread stays as it is if those who see it may not become fewer.
+func TestUpdateNotNarrowed(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	narrows := collab.AnnotationChange{
+		Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+			a.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"bob"}}
+			return nil, nil
+		},
+		Narrow: func(context.Context, *collab.Annotation, *collab.Annotation) error {
+			return collab.Errorf(collab.FailedPrecondition, "not this one")
+		},
+	}
+	err := w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, narrows)[0]
+	storetest.WantCode(t, "not narrowed", err, collab.FailedPrecondition)
+	if th, err := w.RecentComments(t.Context(), w.doc, "a", 1, 10); err != nil || th.Visibility != nil {
+		t.Errorf("%+v, %v", th, err)
+	}
+}
+
+// TestUpdateMovesForward: an update with an earlier time than a comment's leaves the thread's time.
+func TestUpdateMovesForward(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))
+	w.must(err)
+	earlier := collab.AnnotationChange{Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+		a.LastUpdated = 5_000
+		return nil, nil
+	}}
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, earlier)[0])
+	head, err := w.Get(t.Context(), headKey(w.doc, "a"))
+	if w.must(err); timeKey(head) < 9_000 {
+		t.Errorf("the time is %d", timeKey(head))
+	}
+}
+
+// TestUpdateInParts: comments that exceed the bytes of a transaction are changed in several, with
+// an event of each.
+func TestUpdateInParts(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const comments, size = 12, 300_000
+	var ids []int64
+	for i := range int64(comments) {
+		c := storetest.Comment("bob", 0, 1_000+i)
+		c.Text = new(strings.Repeat("x", size))
+		added, err := w.add("a", c)
+		w.must(err)
+		ids = append(ids, added...)
+	}
+	var parts []int
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
+		IDs: ids, At: 6_000,
+		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
+		Event: func(_ *collab.Annotation, _, changed []collab.Comment) *collab.Event {
+			parts = append(parts, len(changed))
+			return &collab.Event{ID: fmt.Sprint("e", len(parts)), Account: "acct", Type: collab.CommentUpdated}
+		},
+	})
+	w.must(err)
+	if want := []int{store.MaxWriteBytes / (size + 1_000), comments - store.MaxWriteBytes/(size+1_000)}; len(failures) > 0 || !slices.Equal(parts, want) {
+		t.Errorf("%v, in parts of %v, want %v", failures, parts, want)
+	}
+}
+
+// TestUpdateLeavesDeleted: updates leave a comment of a deleted thread with the same id.
+func TestUpdateLeavesDeleted(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	old, err := commentItem(w.doc, "a", &collab.Comment{ID: 9}, "")
+	w.must(err)
+	old[keys.Birth] = store.Text("earlier")
+	w.must(w.Put(t.Context(), old))
+	change := resolve(6_000)
+	change.Comment = func(c *collab.Comment) (bool, error) {
+		if c.ID == 9 {
+			t.Error("it is changed with its thread")
+		}
+		return false, nil
+	}
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, change)[0])
+	failures, err := w.UpdateComments(t.Context(), newRequest(7_000), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1, 9}, At: 7_000, Change: func(c *collab.Comment) error { c.HTML = c.Text; return nil },
+	})
+	w.must(err)
+	storetest.WantCode(t, "a comment of a deleted thread", failures[9], collab.NotFound)
 }
 
 // TestUpdateKeepsUnknown: a write keeps attributes of a later version.
