@@ -155,9 +155,9 @@ func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string
 	return collab.JSON(copied(text, func(u users, user collab.Object) collab.Object {
 		p := profiles[documentUser{u.document, user.Text("userId")}]
 		present := slices.Clone(user)
-		for name, text := range map[string]*string{"name": p.Name, "photoUrl": p.PhotoURL} {
-			if text != nil {
-				present.Set(name, JSON(text))
+		for _, field := range []Member[*string]{{"name", p.Name}, {"photoUrl", p.PhotoURL}} {
+			if field.Value != nil {
+				present.Set(field.Key, JSON(field.Value))
 			}
 		}
 		more := WrappedLen(present.JSON()) - WrappedLen(user.JSON())
