@@ -614,6 +614,25 @@ func TestAddedAgain(t *testing.T) {
 	}
 }
 
+// TestManyUnanswered checks that the job deletes more comments at the end of a thread than one read
+// returns.
+func TestManyUnanswered(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	doc := w.document("acme", "plan")
+	comments := []collab.Comment{comment(1, "bob", "x")}
+	for i := range int64(120) {
+		comments = append(comments, comment(i+2, person, words))
+	}
+	w.thread(doc, "many", nil, comments[:60]...)
+	_, err := w.threads.AddComments(t.Context(), w.request(), doc, "many", collab.NewComments{Comments: comments[60:]})
+	w.must(err)
+	w.run(w.erase([]string{person}))
+	if left := w.found(); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
 // TestAddedMeanwhile checks that the job keeps an item that is written again, and a removal that is
 // made again, between its read and its write.
 func TestAddedMeanwhile(t *testing.T) {

@@ -630,3 +630,31 @@ func TestTell(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfLarge checks that pages of large notifications use half of their read units, and that
+// all pages together have every notification.
+func TestPagesOfLarge(t *testing.T) {
+	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}
+	var want []string
+	for i := range 12 {
+		n := notification(fmt.Sprint("n", i), "ann", int64(1_000+i))
+		n.Body = strings.Repeat("x", 80_000)
+		_, err := s.Derive(t.Context(), org, n, nil)
+		must.Do(t, err)
+		must.Do(t, s.AddToInbox(t.Context(), org, n, storetest.Placed("bob")))
+		want = append([]string{n.ID}, want...)
+	}
+	const page = 100
+	got := storetest.WalkPages(t, 100, func(position string) ([]collab.InboxEntry, string, error) {
+		var usage collab.Usage
+		usage.SetBound(&collab.Bound{Page: page})
+		list, next, err := s.Notifications(collab.WithUsage(t.Context(), &usage), org, ofUser("bob"), position, 100)
+		if read, _, _ := usage.Total(); read > page*3/4 {
+			t.Errorf("%d notifications take %.1f units", len(list), read)
+		}
+		return list, next, err
+	}, func(e collab.InboxEntry) string { return e.ID })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
