@@ -10,13 +10,22 @@ const {url, service = url, browser: program, screenshots} = given;
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
-// open returns a page that records errors except expected ones, its connections as sockets, and
-// their messages as hints.
+// open returns a page that records errors except expected ones, the subjects of its connections by
+// address as tickets, and their messages as hints.
 async function open(context, at, status = 200) {
   const page = await context.newPage();
   page.expected = false; // whether requests are meant to fail
   page.hints = [];
-  page.sockets = [];
+  page.tickets = new Map();
+  await page.addInitScript(() => {
+    window.sockets = [];
+    window.WebSocket = class extends WebSocket {
+      constructor(url) {
+        super(url);
+        window.sockets.push(this);
+      }
+    };
+  });
   const note = (text) => page.expected || problems.add(`${at}: ${text}`);
   // checked below
   page.on('console', (m) => m.type() === 'error' && status === 200 && !m.text().includes('429') && note(`console: ${m.text()}`));
@@ -29,7 +38,10 @@ async function open(context, at, status = 200) {
   // The script is faster than the rate limit: elements wait and retry.
   const expected = (r) => r.status() === status || r.status() === 429 && r.request().headers().authorization;
   page.on('response', (r) => r.status() >= 400 && !expected(r) && note(`${r.url()} answered ${r.status()}`));
-  page.on('websocket', (socket) => page.sockets.push(socket.on('framereceived', ({payload}) => page.hints.push(payload))));
+  page.on('response', async (r) => {
+    if (r.url().endsWith('/live/tickets/add') && r.request().method() === 'POST' && r.ok()) page.tickets.set((await r.json()).result.data.url, r.request().postDataJSON().data);
+  });
+  page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
   const answer = await page.goto(url + at);
   if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);
   return page;
@@ -109,6 +121,13 @@ async function until(holds) {
     if (Date.now() > end) return void problems.add(`${holds} did not come`);
   }
 }
+
+// connected waits until a page has one connection, for its document and the inbox.
+const connected = (page) => until(async () => {
+  const [address, ...others] = await page.evaluate(() => window.sockets.filter((s) => s.readyState === WebSocket.OPEN).map((s) => s.url));
+  const ticket = page.tickets.get(address);
+  return ticket?.documentIds && ticket.inbox && !others.length;
+});
 
 // select selects the n-th occurrence of a text in an element, which it scrolls into the window.
 const select = (page, id, text, n = 1) => page.evaluate(([id, text, n]) => {
@@ -200,4 +219,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, select, want, equal, focusedName, act, watch, watched, restrict, comment, marked, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, connected, select, want, equal, focusedName, act, watch, watched, restrict, comment, marked, run};

@@ -1,5 +1,5 @@
 // Uses the page of the elements' README on a product's server: see look.cjs.
-const {url, problems, open, launch, call, until, run} = require('./look.cjs');
+const {url, problems, open, launch, call, connected, until, run} = require('./look.cjs');
 
 const text = `From outside, on ${new Date().toISOString()}`;
 const organizationId = 'acme';
@@ -34,7 +34,7 @@ async function main() {
 
   // Bob mentions her: the page shows it automatically, and the inbox counts it until she opens the
   // thread.
-  await until(() => page.sockets.filter((socket) => !socket.isClosed()).length === 1);
+  await connected(page);
   const before = await unread();
   const {annotationId} = (await call('/v2/commentannotations/get', {organizationId, documentId, order: 'desc'})).find((t) => t.comments[0].commentText.startsWith(text));
   await call('/v2/commentannotations/comments/add', {organizationId, documentId, annotationId, commentData: [{

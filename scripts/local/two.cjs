@@ -1,5 +1,5 @@
 // Uses the page of the README as two users: see look.cjs. Its address is the input "page".
-const {given, url, problems, open, launch, until, run} = require('./look.cjs');
+const {given, url, problems, open, launch, connected, until, run} = require('./look.cjs');
 
 const text = `Is that final, on ${url}`;
 
@@ -7,7 +7,7 @@ async function main() {
   const {browser, context} = await launch();
   const bob = await open(context, `${given.page}?as=bob`);
   const inbox = bob.getByRole('button', {name: /^Inbox/});
-  await until(() => bob.sockets.filter((socket) => !socket.isClosed()).length === 1);
+  await connected(bob);
   const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
   const before = await unread();
 

@@ -76,7 +76,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatedChange: the repetition of a request keeps the changes that others made since.
+// TestRepeatedChange checks that the repetition of a request keeps the changes that others made since.
 func TestRepeatedChange(t *testing.T) {
 	s := newStore(t)
 	first := storetest.Request(noon)
