@@ -39,7 +39,9 @@ async function open(context, at, status = 200) {
   const expected = (r) => r.status() === status || r.status() === 429 && r.request().headers().authorization;
   page.on('response', (r) => r.status() >= 400 && !expected(r) && note(`${r.url()} answered ${r.status()}`));
   page.on('response', async (r) => {
-    if (r.url().endsWith('/live/tickets/add') && r.request().method() === 'POST' && r.ok()) page.tickets.set((await r.json()).result.data.url, r.request().postDataJSON().data);
+    if (!r.url().endsWith('/live/tickets/add') || r.request().method() !== 'POST' || !r.ok()) return;
+    const answer = await r.json().catch(() => null); // none if the page was left
+    if (answer) page.tickets.set(answer.result.data.url, r.request().postDataJSON().data);
   });
   page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
   const answer = await page.goto(url + at);

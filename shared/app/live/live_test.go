@@ -767,8 +767,8 @@ func TestRefused(t *testing.T) {
 }
 
 // TestSilentProvider checks that connections stay, with hints, while the permission provider gives
-// no answer, except those of a person who was removed, and that its answer ends them, also if it
-// gives none about others.
+// no answer, except those of a person who was removed. Its answer ends them, also if it gives none
+// about others.
 func TestSilentProvider(t *testing.T) {
 	w := newWorld(t)
 	var answers atomic.Value

@@ -76,7 +76,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatedChange checks that the repetition of a request keeps the changes that others made since.
+// TestRepeatedChange checks that the repetition of a request keeps later changes of others.
 func TestRepeatedChange(t *testing.T) {
 	s := newStore(t)
 	first := storetest.Request(noon)

@@ -282,7 +282,7 @@ func TestResting(t *testing.T) {
 	}
 }
 
-// TestMayNameGroups checks that only members may list groups, as long as they are.
+// TestMayNameGroups checks that only present members may list groups.
 func TestMayNameGroups(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})

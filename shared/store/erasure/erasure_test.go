@@ -807,8 +807,8 @@ func TestMentionInHTML(t *testing.T) {
 	}
 }
 
-// TestCollect checks that pages of any size have all data of a user and none of others or in what
-// was deleted, and that a call looks at a limited number of items and of bytes.
+// TestCollect checks that pages of any size have all data of a user, none of others and nothing
+// deleted. A call looks at a limited number of items and of bytes.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	w := begin(t)

@@ -59,7 +59,7 @@ func TestFollow(t *testing.T) {
 }
 
 // TestLevels: at most collab.MaxFollows users have a level for a thread. A check that fails, or a
-// missing thread, leaves all as they are, and an import leaves levels that are set.
+// missing thread, changes none, and an import keeps levels that are set.
 func TestLevels(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	set := func(level collab.Level, check func(*collab.Annotation) error, ids []string, users ...string) error {

@@ -32,7 +32,7 @@ func TestUpdateNotSelected(t *testing.T) {
 	storetest.WantCode(t, "not selected", err, collab.FailedPrecondition)
 }
 
-// TestUpdateNotNarrowed: a thread stays as it is if those who see it may not become fewer.
+// TestUpdateNotNarrowed: a thread does not change if its audience may not become smaller.
 func TestUpdateNotNarrowed(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	narrows := collab.AnnotationChange{
