@@ -69,8 +69,8 @@ func testFolderTree(t *testing.T, s *Store) {
 	}
 }
 
-// TestAddFolders checks that a folder needs its parent, has a place within ten levels, and is listed
-// in its parent. It is not added while the contents of a deleted one are being deleted.
+// TestAddFolders checks that a folder needs its parent and a place within ten levels, and that its
+// parent lists it. It is not added while the contents of a deleted one are being deleted.
 func TestAddFolders(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})
