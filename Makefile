@@ -74,7 +74,7 @@ wheel: check openapi ## build the Python client, a wheel in .local/wheel
 CONCURRENT := ./shared/delivery/... ./shared/store/... ./shared/quota ./shared/cache ./shared/live/... ./shared/app/live ./shared/webhook \
 	./shared/client ./shared/api/rpc
 
-test: check ## check every rule: format, vet, the tests of every package (16 minutes on two cores at the first time)
+test: check ## check every rule: format, vet, the tests of every package (9 minutes on two cores at the first time)
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
@@ -88,7 +88,7 @@ test: check ## check every rule: format, vet, the tests of every package (16 min
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
 	$(call timed,go test -shuffle=on -vet=off -timeout 20m $$packages)
 
-e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (18 minutes on two cores at the first time)
+e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (11 minutes on two cores at the first time)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
 	@files=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */); \
