@@ -186,18 +186,18 @@ func (a *arena) receive(_ http.ResponseWriter, r *http.Request) {
 
 func (a *arena) must(c *client.Client, call call) []byte {
 	a.t.Helper()
-	status, body := a.patient(c, call)
-	if status != http.StatusOK {
-		a.t.Fatalf("%s: %d %.300s", call.path, status, body)
+	status, body, err := send(a.t.Context(), c, call)
+	if err != nil || status != http.StatusOK {
+		a.t.Fatalf("%s: %d %.300s %v", call.path, status, body, err)
 	}
 	return body
 }
 
-// patient sends a call, and again each second while a quota refuses it.
-func (a *arena) patient(c *client.Client, call call) (status int, body []byte) {
+// patient sends a call of the attacker, again each second while the quota refuses it.
+func (a *arena) patient(call call) (status int, body []byte) {
 	a.t.Helper()
 	for {
-		status, body, err := send(a.t.Context(), c, call)
+		status, body, err := send(a.t.Context(), a.attacker, call)
 		if err != nil {
 			a.t.Fatalf("%s: %v", call.path, err)
 		}
@@ -271,7 +271,7 @@ func (a *arena) endpoints(which string) (n int) {
 			url = "http://" + l.Addr().String()
 			l.Close()
 		}
-		status, body := a.patient(a.attacker, call{"/v2/webhooks/add", fmt.Sprintf(`{"webhookId":"h%d","url":%q}`, i, url)})
+		status, body := a.patient(call{"/v2/webhooks/add", fmt.Sprintf(`{"webhookId":"h%d","url":%q}`, i, url)})
 		switch {
 		case status == http.StatusOK:
 			n++
@@ -286,7 +286,9 @@ func (a *arena) endpoints(which string) (n int) {
 func (a *arena) forget(n int) {
 	a.t.Helper()
 	for i := range n {
-		a.must(a.attacker, call{"/v2/webhooks/delete", fmt.Sprintf(`{"webhookId":"h%d"}`, i)})
+		if status, body := a.patient(call{"/v2/webhooks/delete", fmt.Sprintf(`{"webhookId":"h%d"}`, i)}); status != http.StatusOK {
+			a.t.Fatalf("a deletion: %d %s", status, body)
+		}
 	}
 }
 

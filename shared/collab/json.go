@@ -70,9 +70,10 @@ func (j JSON) Get(name string) JSON {
 }
 
 // Text returns a string member of an object, or "".
-func (j JSON) Text(name string) string { return textOf(j.Get(name)) }
+func (j JSON) Text(name string) string { return TextOf(j.Get(name)) }
 
-func textOf(value JSON) string {
+// TextOf returns the text of a string, or "" for another value.
+func TextOf(value JSON) string {
 	if len(value) == 0 || value[0] != '"' {
 		return ""
 	}
@@ -83,27 +84,20 @@ func textOf(value JSON) string {
 // Merge sets the members of other, and removes null ones. Order and text of members are preserved.
 // Either object may be nil.
 func (j JSON) Merge(other JSON) JSON {
-	changes := map[string]JSON{}
-	for name, value := range other.Members() {
-		changes[name] = value
+	sent, changes := other.Object(), map[string]JSON{}
+	for _, m := range sent {
+		changes[m.Name] = m.Value
 	}
-	var object Object
-	add := func(name string, value JSON) {
-		if string(value) != "null" {
-			object = append(object, ObjectMember{name, value})
+	object := slices.DeleteFunc(j.Object(), func(m ObjectMember) bool { return string(changes[m.Name]) == "null" })
+	for i, m := range object {
+		if change, ok := changes[m.Name]; ok {
+			object[i].Value = change
+			delete(changes, m.Name)
 		}
 	}
-	for name, value := range j.Members() {
-		if change, ok := changes[name]; ok {
-			add(name, change)
-			delete(changes, name)
-		} else {
-			object = append(object, ObjectMember{name, value})
-		}
-	}
-	for name, value := range other.Members() {
-		if _, ok := changes[name]; ok {
-			add(name, value)
+	for _, m := range sent {
+		if _, ok := changes[m.Name]; ok && string(m.Value) != "null" {
+			object = append(object, m)
 		}
 	}
 	return object.JSON()
@@ -147,7 +141,7 @@ func (o Object) Get(name string) JSON {
 }
 
 // Text returns the text of a string member, or "".
-func (o Object) Text(name string) string { return textOf(o.Get(name)) }
+func (o Object) Text(name string) string { return TextOf(o.Get(name)) }
 
 // Set sets a member. A new one comes last.
 func (o *Object) Set(name string, value JSON) {

@@ -53,7 +53,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// BenchmarkMerge merges objects of many members, whose time must not grow with their square.
+// BenchmarkMerge merges large objects. The time must grow in proportion to the number of members.
 func BenchmarkMerge(b *testing.B) {
 	for _, members := range []int{10_000, 100_000} {
 		var text strings.Builder

@@ -409,8 +409,7 @@ func (s *StatusV1) asText() *StatusV1 {
 	}
 	kind := cmp.Or(defaultStatuses[s.ID].Text("type"), "ongoing")
 	for _, value := range s.Type.Members() {
-		var text string
-		if json.Unmarshal(value, &text) == nil && slices.Contains(StatusType.Values(""), text) {
+		if text := collab.TextOf(value); slices.Contains(StatusType.Values(""), text) {
 			kind = text
 			break
 		}

@@ -387,11 +387,11 @@ func TestDeletedIsGone(t *testing.T) {
 		{next, latest, now.UnixMilli(), false},
 		{acme, present, now.UnixMilli() - 60_000, false},
 	} {
-		of, err := s.Standings(ctx, test.org, collab.StandingQuery{
+		standings, err := s.Standings(ctx, test.org, collab.StandingQuery{
 			Users: []string{"ann"}, Documents: []collab.DocumentRef{test.doc}, Person: &collab.Person{UserID: "ann", IssuedAt: test.issued},
 		})
-		if must.Do(t, err); of.Documents[0][0].There != test.want {
-			t.Errorf("%+v: %+v", test, of.Documents[0][0])
+		if must.Do(t, err); standings.Documents[0][0].There != test.want {
+			t.Errorf("%+v: %+v", test, standings.Documents[0][0])
 		}
 	}
 	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.DeletedAt = now.UnixMilli() })
@@ -593,7 +593,7 @@ func TestGrantEndsRemoval(t *testing.T) {
 }
 
 // TestPreferencesOfDeleted checks that a list has preferences of the organization and of documents,
-// and that those of a deleted document do not hold for the next one with its id.
+// and that a document has none of a deleted one with its id.
 func TestPreferencesOfDeleted(t *testing.T) {
 	organization := collab.UserPreferences{User: "ann", Preferences: collab.Preferences{Inbox: collab.PreferMine}}
 	further := collab.UserPreferences{

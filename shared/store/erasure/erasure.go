@@ -34,19 +34,13 @@ type Store struct {
 	queries int           // queries of a step; 0 for the default
 	inOne   int           // organizations in which a request ends access itself
 
-	looked, lookedBytes int // limits of one call of Collect
+	looked, lookedBytes int // limits of one call of Collect, in items and bytes
 }
-
-// Limits of one call of Collect.
-const (
-	mostLooked      = 10_000 // items
-	mostLookedBytes = 10_000_000
-)
 
 // New returns a Store for the directory of threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{
-		Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000, looked: mostLooked, lookedBytes: mostLookedBytes,
+		Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000, looked: 10_000, lookedBytes: 10_000_000,
 	}
 }
 

@@ -874,7 +874,7 @@ func TestCollect(t *testing.T) {
 		t.Errorf("threads (-want +got):\n%s", diff)
 	}
 	if n := len(all) - len(threads); n != notifications+12 {
-		t.Errorf("%d others: %q", n, all) // those to all are unwanted
+		t.Errorf("%d others: %q", n, all) // notifications to everyone are unwanted
 	}
 	for _, test := range []struct{ page, items, bytes, calls int }{{7, 10_000, 10_000_000, len(all) / 7}, {1_000, 1, 10_000_000, 2}, {1_000, 10_000, 1, 2}} {
 		w.jobs.Erasure.Look(test.items, test.bytes)

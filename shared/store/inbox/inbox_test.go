@@ -576,8 +576,8 @@ func TestThreadReadsMarked(t *testing.T) {
 	}
 }
 
-// TestMentionsStay checks that reading threads without mentions leaves those unread, and that only
-// unread entries are notified.
+// TestMentionsStay checks that reading threads without mentions leaves mentions unread, and that
+// only unread entries are notified.
 func TestMentionsStay(t *testing.T) {
 	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for i, mentioned := range []bool{false, true} {

@@ -166,8 +166,8 @@ func TestAddedAfterLease(t *testing.T) {
 	}
 }
 
-// TestLeaseLost checks that a run whose lease another run has taken neither goes on, settles nor
-// fails, and that the other one still fails after an addition.
+// TestLeaseLost checks that a run neither goes on, settles nor fails after another one has taken
+// its lease, and that the other one still fails after an addition.
 func TestLeaseLost(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	s := task.New(storetest.New(t).At(func() time.Time { return now }))
@@ -207,7 +207,7 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// TestLostSettle checks that a run whose answer is lost has settled.
+// TestLostSettle checks that a run settles although its answer is lost.
 func TestLostSettle(t *testing.T) {
 	s := task.New(storetest.New(t))
 	_, err := s.Write(t.Context(), s.Wake(ref, true))
@@ -230,7 +230,7 @@ func TestLostSettle(t *testing.T) {
 	}
 }
 
-// TestCanceled checks that a run whose process ends stores nothing.
+// TestCanceled checks that a run stores nothing after its process ends.
 func TestCanceled(t *testing.T) {
 	s := task.New(storetest.New(t))
 	_, err := s.Write(t.Context(), s.Wake(ref, true))

@@ -100,15 +100,16 @@ func (w *walk) look(ctx context.Context, l *lookUp, limit int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil
 	if w.q.Documents != nil && l.last != "" {
+		documents := collab.Map(w.q.Documents, w.org.Document)
 		var itemKeys []keys.Key
-		for _, document := range w.q.Documents {
-			if k := keys.AnnotationID(w.org.Document(document), id); k.SK > l.last {
+		for _, d := range documents {
+			if k := keys.AnnotationID(d, id); k.SK > l.last {
 				itemKeys = append(itemKeys, k)
 			}
 		}
 		found, err := w.GetAll(ctx, itemKeys, true)
-		for _, document := range w.q.Documents {
-			if d := w.org.Document(document); leads(found[keys.AnnotationID(d, id)]) {
+		for _, d := range documents {
+			if leads(found[keys.AnnotationID(d, id)]) {
 				l.documents = append(l.documents, d)
 			}
 		}
